@@ -1,0 +1,68 @@
+"""When each message of a shard's queue reached the broker (contract, "Time").
+
+With the broker's stamps it is the stamp.  Without them it is when the service received it; while it
+reads a backlog, it is the event's own `time`, kept between the instants that the service's ticks
+mark in the queue: what stands before a tick came before the tick was sent.  Arrivals never run
+backwards.
+"""
+
+from __future__ import annotations
+
+from statecharts.instants import MILLISECOND, SECOND
+
+AHEAD = 2 * SECOND
+"""A stamp further ahead of our clock than this is not believed."""
+LATE_TICK = SECOND
+"""A tick that has not come back for so long stands behind a backlog."""
+
+
+class Arrivals:
+    """The arrivals of one queue, in microseconds since 1970."""
+
+    def __init__(self, *, broker_stamps: bool) -> None:
+        """`broker_stamps`: the broker overwrites `timestamp_in_ms`, so that it can be believed."""
+        self._broker_stamps = broker_stamps
+        self.mark = 0
+        """The last arrival."""
+        self.disbelieved = 0
+        """How many stamps were too far ahead of our clock."""
+        self._tick_sent: int | None = None
+        self._reads_backlog = False
+
+    def begin(self) -> None:
+        """A connection begins: until the first tick is back, what is read is a backlog."""
+        self._tick_sent = None
+        self._reads_backlog = True
+
+    def tick_sent(self, sent: int) -> None:
+        """The one tick in the queue has been sent (again)."""
+        if self._tick_sent is None:
+            self._tick_sent = sent
+
+    def of_tick(self, sent: int, stamp_in_ms: object, now: int, *, ours: bool) -> int:
+        """Return the arrival of a tick; `ours` if it is the one that this connection waits for."""
+        if ours:
+            self._tick_sent = None
+            self._reads_backlog = False
+        return self._marked(self._believed(stamp_in_ms, now) or min(sent, now))
+
+    def of_event(self, stamp: int, stamp_in_ms: object, now: int) -> int:
+        """Return the arrival of an event with the `time` `stamp`, received `now`."""
+        believed = self._believed(stamp_in_ms, now)
+        if believed is not None:
+            return self._marked(believed)
+        received = now if self._tick_sent is None else min(now, self._tick_sent)
+        late = self._tick_sent is not None and now > self._tick_sent + LATE_TICK
+        return self._marked(min(stamp, received) if self._reads_backlog or late else received)
+
+    def _believed(self, stamp_in_ms: object, now: int) -> int | None:
+        if not self._broker_stamps or not isinstance(stamp_in_ms, int):
+            return None
+        if stamp_in_ms * MILLISECOND > now + AHEAD:
+            self.disbelieved += 1
+            return now
+        return stamp_in_ms * MILLISECOND
+
+    def _marked(self, arrival: int) -> int:
+        self.mark = max(self.mark, arrival)
+        return self.mark

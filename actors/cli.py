@@ -1,0 +1,157 @@
+"""The command `seatwarden`.  Exit status: 0 all well, 1 a check failed, 2 the input cannot be used."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO, NoReturn
+
+import typer
+
+from actors import diagrams, policies, scenarios, simulate
+from actors.demo import command as demo
+from actors.logs import make_log
+from actors.policies import PolicyError
+from actors.scenarios import ScenarioError
+from actors.settings import SettingsError, effective
+from actors.shard import Shard
+from actors.transport import TransportError
+from actors.worker import GivenUp
+from statecharts.instants import from_seconds
+
+FAILED, UNUSABLE = 1, 2
+
+app = typer.Typer(
+    name="seatwarden",
+    help="Decides, by a published policy, what happens to a player who loses his connection on his turn.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+policy = typer.Typer(help="Policies, and an operator's tests of them.", no_args_is_help=True)
+app.add_typer(policy, name="policy")
+app.command("diagram")(diagrams.diagram)
+app.command("demo")(demo.demo)
+
+PolicyOption = Annotated[
+    str | None, typer.Option("--policy", help="A bundled policy, or a policy file.")
+]
+
+
+@app.command()
+def run(
+    amqp_url: Annotated[str | None, typer.Option("--amqp", help="The broker's URL.")] = None,
+    policy: PolicyOption = None,
+    prefetch: Annotated[int | None, typer.Option(help="Messages held unacknowledged.")] = None,
+    broker_stamps: Annotated[
+        bool | None,
+        typer.Option(
+            "--broker-stamps/--no-broker-stamps", help="Believe the broker's timestamp_in_ms."
+        ),
+    ] = None,
+    all_changes: Annotated[
+        bool | None,
+        typer.Option("--all-changes/--no-all-changes", help="Publish every change of state."),
+    ] = None,
+    log_format: Annotated[str | None, typer.Option(help="auto, console or json.")] = None,
+    log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.")] = None,
+) -> None:
+    """Run the service on RabbitMQ until SIGTERM.  Settings: SEATWARDEN_... and these flags."""
+    from actors.service import serve  # noqa: PLC0415 - AMQP is needed by this command alone
+
+    settings = _settings(
+        amqp_url=amqp_url, policy=policy, prefetch=prefetch, broker_stamps=broker_stamps,
+        all_changes=all_changes, log_format=log_format, log_level=log_level,
+    )  # fmt: skip
+    log = make_log(settings.log_format, settings.log_level)
+    try:
+        asyncio.run(serve(settings, log))
+    except PolicyError as error:
+        _stop(f"policy: {error}", UNUSABLE)
+    except (GivenUp, TransportError) as error:
+        _stop(str(error), FAILED)
+
+
+@app.command()
+def config() -> None:
+    """Print the effective settings, without secrets."""
+    for name, value in _settings().without_secrets().items():
+        typer.echo(f"SEATWARDEN_{name.upper()}={value}")
+
+
+@app.command("simulate")
+def simulate_(
+    file: Annotated[
+        str, typer.Argument(help="CloudEvents, one per line; - is standard input.")
+    ] = "-",
+    policy: PolicyOption = None,
+    max_clock_lag: Annotated[
+        float | None,
+        typer.Option(
+            min=0, help="Seconds that a start may reach back before its arrival, at most."
+        ),
+    ] = None,
+) -> None:
+    """Play events in virtual time: CloudEvents in, in order of arrival, CloudEvents out."""
+    try:
+        known = policies.find(policy or policies.DEFAULT)
+    except PolicyError as error:
+        _stop(f"policy: {error}", UNUSABLE)
+    lag = None if max_clock_lag is None else from_seconds(max_clock_lag)
+    try:
+        with _opened(file) as lines:
+            for line in simulate.run(lines, Shard(known, max_clock_lag=lag)):
+                sys.stdout.buffer.write(line)
+    except OSError as error:
+        _stop(f"{file}: {error.strerror}", UNUSABLE)
+    sys.stdout.buffer.flush()
+
+
+@policy.command("test")
+def policy_test(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Scenario files.")],
+) -> None:
+    """Play scenario files in virtual time and compare.  Exit 0 all pass, 1 some fail, 2 unreadable."""
+    loaded = []
+    for file in files:
+        try:
+            loaded.append((file, *scenarios.load(file)))
+        except (ScenarioError, PolicyError) as error:
+            _stop(str(error), UNUSABLE)
+    passed = failed = 0
+    for file, known, cases in loaded:
+        for case in cases:
+            differences = scenarios.play(case, known)
+            if not differences:
+                passed += 1
+                continue
+            failed += 1
+            typer.echo(f"FAIL {file}: {case.name}")
+            for difference in differences:
+                typer.echo(f"  {difference.what} expected: {difference.expected}")
+                typer.echo(f"  {difference.what} came:     {difference.came}")
+    typer.echo(f"{passed} passed, {failed} failed")
+    if failed:
+        raise typer.Exit(FAILED)
+
+
+def _settings(**flags: Any) -> Any:  # noqa: ANN401 - as the settings' own
+    try:
+        return effective(**flags)
+    except SettingsError as error:
+        _stop(str(error), UNUSABLE)
+
+
+def _opened(file: str) -> BinaryIO:
+    return sys.stdin.buffer if file == "-" else Path(file).open("rb")
+
+
+def _stop(message: str, status: int) -> NoReturn:
+    typer.echo(f"seatwarden: {message}", err=True)
+    raise typer.Exit(status)
+
+
+def main() -> None:
+    """The entry point."""
+    app()

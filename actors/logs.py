@@ -1,0 +1,34 @@
+"""The log: for people on a terminal, one JSON object a line for machines.  Goes to standard error."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Literal, cast
+
+import structlog
+from structlog.typing import FilteringBoundLogger, Processor
+
+
+def make_log(form: Literal["auto", "console", "json"], level: str) -> FilteringBoundLogger:
+    """Return a log; nothing global is changed."""
+    for_people = sys.stderr.isatty() if form == "auto" else form == "console"
+    ends: list[Processor] = (
+        [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
+        if for_people
+        else [structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer()]
+    )
+    return cast(
+        "FilteringBoundLogger",
+        structlog.wrap_logger(
+            structlog.PrintLogger(sys.stderr),
+            wrapper_class=structlog.make_filtering_bound_logger(
+                logging.getLevelNamesMapping()[level.upper()]
+            ),
+            processors=[
+                structlog.processors.add_log_level,
+                structlog.processors.TimeStamper(fmt="iso", utc=True),
+                *ends,
+            ],
+        ),
+    )

@@ -1,0 +1,51 @@
+"""The messages that the service sends: outputs, dead letters, and events moved to their right slot."""
+
+from __future__ import annotations
+
+from actors.slots import TO_ALL, routing_key
+from actors.topology import DEAD, DECISIONS, EVENTS
+from actors.transport import Delivery, Message
+from statecharts.decisions import Output, SeatChanged
+from statecharts.instants import to_rfc3339
+from statecharts.lines import State
+from statecharts.refusals import Refusal
+
+MOVED = "seatwarden-moved"
+"""Header of an event that was moved: it is moved once."""
+
+_OF_MOST_TURNS = (State.IDLE, State.ACTING, State.DISCARDING)
+
+
+def is_told(output: Output, *, all_changes: bool) -> bool:
+    """Say whether an output is published: not, unless asked for, the changes that most turns are."""
+    return (
+        all_changes
+        or not isinstance(output, SeatChanged)
+        or not (output.from_ in _OF_MOST_TURNS and output.to in _OF_MOST_TURNS)
+    )
+
+
+def of_output(output: Output) -> Message:
+    """Return the message that publishes an output."""
+    return Message(DECISIONS, output.routing_key, output.encoded())
+
+
+def dead_letter(delivery: Delivery, refusal: Refusal, received: int) -> Message:
+    """Return the dead letter of a refused delivery: the original bytes, and why."""
+    headers = {
+        "code": refusal.code.value,
+        "detail": refusal.detail,
+        "received": to_rfc3339(received),
+    }
+    return Message(DEAD, refusal.code.value, delivery.body, headers=headers)
+
+
+def moved(delivery: Delivery, table_id: str) -> Message:
+    """Return an event on its way to its right slot; `table_id` "" for what goes to all shards."""
+    key = routing_key(table_id) if table_id else TO_ALL
+    return Message(EVENTS, key, delivery.body, headers={MOVED: 1})
+
+
+def was_moved(delivery: Delivery) -> bool:
+    """Say whether an event has been moved already."""
+    return MOVED in delivery.headers

@@ -1,0 +1,240 @@
+"""Scenario files: an operator's tests of his policy, played in virtual time (contract, "Scenario files").
+
+`load` reads a file, `play` runs one scenario through the same decoding, shard and chart as the
+service and says what differs from what was expected.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from actors import policies
+from actors.shard import Shard, refused
+from statecharts.decisions import DecisionMade, EventRefused, Output, SeatChanged, TurnUncovered
+from statecharts.events import decode
+from statecharts.instants import SECOND, from_rfc3339, from_seconds, to_rfc3339
+from statecharts.lines import Trigger
+from statecharts.policy import Policies
+from statecharts.refusals import Refusal
+
+START = from_rfc3339("2026-01-01T00:00:00Z")
+_FOR_EVER = 1 << 62
+_OF_A_TABLE = (Trigger.HAND_ENDED, Trigger.TABLE_CLOSED)
+
+
+class ScenarioError(Exception):
+    """A scenario file that cannot be played; the message names file, place and reason."""
+
+
+Seconds = Annotated[float, Field(allow_inf_nan=False, ge=-31_536_000, le=31_536_000)]
+
+
+class Scenario(BaseModel):
+    """One scenario.  Expectations left out are not compared."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    events: tuple[tuple[Seconds, str, dict[str, Any]], ...]
+    decisions: tuple[tuple[Any, ...], ...] | None = None
+    states: tuple[tuple[Any, ...], ...] | None = None
+    uncovered: tuple[tuple[Seconds, str], ...] | None = None
+    refused: tuple[tuple[Seconds, str], ...] | None = None
+    time_bank_used: tuple[tuple[Seconds, Seconds], ...] | None = None
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    policy: str | dict[str, Any] = policies.DEFAULT
+    scenarios: Annotated[tuple[Scenario, ...], Field(min_length=1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What a scenario expected of one kind of output, and what came."""
+
+    what: str
+    expected: list[Any]
+    came: list[Any]
+
+
+def load(path: Path) -> tuple[Policies, tuple[Scenario, ...]]:
+    """Read a file; raises ScenarioError, or PolicyError for the policy that it names."""
+    try:
+        raw = yaml.safe_load(path.read_text("utf-8"))
+        file = _File.model_validate(raw)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        msg = f"{path}: cannot be read: {error}"
+        raise ScenarioError(msg) from None
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        msg = f"{path}: {'.'.join(map(str, fault['loc'])) or 'file'}: {fault['msg']}"
+        raise ScenarioError(msg) from None
+    for scenario in file.scenarios:
+        if all(getattr(scenario, what) is None for what in _KINDS):
+            msg = f"{path}: {scenario.name!r} expects nothing: give at least one of {', '.join(_KINDS)}"
+            raise ScenarioError(msg)
+    if isinstance(file.policy, str):
+        return policies.find(file.policy, path.parent), file.scenarios
+    return policies.with_default(policies.build(file.policy, f"{path}: policy")), file.scenarios
+
+
+def play(scenario: Scenario, known: Policies) -> list[Difference]:
+    """Play one scenario; an empty list means that all came as expected."""
+    outputs = list(_outputs(scenario, known))
+    differences = []
+    for kind, collect in _KINDS.items():
+        expected = getattr(scenario, kind)
+        if expected is None:
+            continue
+        came = collect(outputs)
+        if len(expected) != len(came) or not all(map(_agrees, expected, came)):
+            differences.append(Difference(kind, [list(one) for one in expected], came))
+    return differences
+
+
+def _outputs(scenario: Scenario, known: Policies) -> Iterator[Output]:
+    """Play the events in order of arrival, then all the deadlines that are left."""
+    shard = Shard(known)
+    arrivals = []
+    for number, (seconds, name, data) in enumerate(scenario.events):
+        arrival = START + from_seconds(data.get("arrives", seconds))
+        arrivals.append((arrival, _message(str(number), START + from_seconds(seconds), name, data)))
+    for arrival, message in sorted(arrivals, key=lambda pair: pair[0]):
+        yield from shard.fire(arrival)
+        try:
+            event = decode(message)
+        except Refusal as refusal:
+            yield refused(refusal, arrival)
+        else:
+            yield from shard.apply(event, arrival).outputs
+    yield from shard.fire(_FOR_EVER)
+    if shard.faults:
+        raise shard.faults[0]
+
+
+def _message(id_: str, stamp: int, name: str, given: Mapping[str, Any]) -> bytes:
+    """Write an event as the CloudEvent that a publisher would send, with what was left out filled in."""
+    data = {key: value for key, value in given.items() if key not in ("arrives", "source")}
+    table, seat = data.pop("table", "t1"), data.pop("seat", 1)
+    envelope = {
+        "specversion": "1.0",
+        "id": id_,
+        "source": given.get("source", "/scenario"),
+        "type": f"seatwarden.{name}.v1",
+        "time": to_rfc3339(stamp),
+        "subject": f"{table}" if name in _OF_A_TABLE else f"{table}/{seat}",
+        "data": {**_left_out(name, data, seat), **data},
+    }
+    return json.dumps(envelope).encode()
+
+
+def _left_out(name: str, data: Mapping[str, Any], seat: object) -> dict[str, Any]:
+    hand = data.get("hand_id", "h1")
+    turn = {"hand_id": hand, "turn_id": f"{hand}-1"}
+    player = {"player_id": f"p{seat}"}
+    if name == Trigger.TURN_STARTED:
+        amounts = {"to_call": 0, "contributed": 0, "pots": [0], "big_blind": 100}
+        betting = data.get("kind", "betting") == "betting"
+        defaults = {"turn_seconds": 20, "format": "cash", **(amounts if betting else {})}
+        return {**turn, **player, **defaults}
+    others: dict[str, dict[str, Any]] = {
+        Trigger.TURN_ACTED: turn,
+        Trigger.CARD_CHOSEN: {"hand_id": hand},
+        Trigger.HAND_ENDED: {"hand_id": hand},
+        Trigger.PLAYER_CONNECTED: {**player, "session_id": "s1"},
+        Trigger.PLAYER_DISCONNECTED: {**player, "session_id": "s1"},
+        Trigger.SEAT_VACATED: player,
+    }
+    return others.get(name, {})
+
+
+# Each kind of output, as entries of a file: places in order, then attributes by name.
+
+Entry = list[Any]
+
+
+def _agrees(expected: tuple[Any, ...], came: Entry) -> bool:
+    """Say whether what came is what was expected; what an expectation leaves out is free."""
+    *came_places, came_attributes = came
+    *places, last = expected
+    attributes = last
+    if not isinstance(last, dict):
+        places, attributes = list(expected), {}
+    if came_attributes.keys() == _SEAT_1.keys():
+        attributes = {**_SEAT_1, **attributes}
+    return came_places[: len(places)] == places and attributes.items() <= came_attributes.items()
+
+
+def _seconds(instant: int) -> float:
+    return (instant - START) / SECOND
+
+
+def _decisions(outputs: list[Output]) -> list[Entry]:
+    return [
+        [
+            _seconds(one.at),
+            one.action.value,
+            {
+                "rule": one.rule.value,
+                **({"card": one.card} if one.card else {}),
+                "turn_id": one.turn_id,
+                "seat": one.seat,
+                "table": one.table_id,
+            },
+        ]
+        for one in outputs
+        if isinstance(one, DecisionMade)
+    ]
+
+
+def _states(outputs: list[Output]) -> list[Entry]:
+    return [
+        [
+            _seconds(one.at),
+            one.to.value,
+            None if one.until is None else _seconds(one.until),
+            {"seat": one.seat, "table": one.table_id},
+        ]
+        for one in outputs
+        if isinstance(one, SeatChanged)
+    ]
+
+
+def _uncovered(outputs: list[Output]) -> list[Entry]:
+    return [
+        [_seconds(one.at), one.turn_id, {}] for one in outputs if isinstance(one, TurnUncovered)
+    ]
+
+
+def _refused(outputs: list[Output]) -> list[Entry]:
+    return [
+        [_seconds(one.at), one.code.value, {}] for one in outputs if isinstance(one, EventRefused)
+    ]
+
+
+def _time_bank_used(outputs: list[Output]) -> list[Entry]:
+    return [
+        [_seconds(one.at), one.time_bank_used_ms / 1000, {}]
+        for one in outputs
+        if isinstance(one, SeatChanged) and one.time_bank_used_ms is not None
+    ]
+
+
+_SEAT_1 = {"seat": 1, "table": "t1"}
+"""Whom an entry of `states` is about unless it says so itself."""
+_KINDS: Mapping[str, Callable[[list[Output]], list[Entry]]] = {
+    "decisions": _decisions,
+    "states": _states,
+    "uncovered": _uncovered,
+    "refused": _refused,
+    "time_bank_used": _time_bank_used,
+}

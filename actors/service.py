@@ -1,0 +1,37 @@
+"""The service: a worker on RabbitMQ, until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+
+from structlog.typing import FilteringBoundLogger
+
+from actors import policies
+from actors.clock import SystemClock
+from actors.rabbit import RabbitTransport
+from actors.settings import Settings, redacted
+from actors.shard import Shard
+from actors.worker import Worker
+from statecharts.instants import from_seconds
+
+
+async def serve(settings: Settings, log: FilteringBoundLogger) -> None:
+    """Run until SIGTERM or SIGINT: then what has been taken is finished, confirmed and acknowledged.
+
+    Raises PolicyError, TransportError, GivenUp.
+    """
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    known = policies.find(settings.policy)
+    log.info(
+        "starting",
+        broker=redacted(settings.amqp_url),
+        policy=known.default.name,
+        digest=known.default.digest,
+    )
+    shard = Shard(known, max_clock_lag=from_seconds(settings.max_clock_lag))
+    transport = RabbitTransport(settings.amqp_url)
+    await Worker(transport, shard, SystemClock(), settings.options, log).run(stop)

@@ -1,0 +1,96 @@
+"""The settings: environment variables `SEATWARDEN_...`, overridden by the flags of a command."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+from urllib.parse import urlsplit, urlunsplit
+
+from pydantic import Field, ValidationError, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from actors import policies
+from actors.options import Options
+
+PREFIX = "SEATWARDEN_"
+
+
+class SettingsError(Exception):
+    """Settings that cannot be used; the message names each key and the reason."""
+
+
+class Settings(BaseSettings):
+    """Durations are in seconds."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", frozen=True)
+
+    amqp_url: str = "amqp://guest:guest@127.0.0.1:5672/"
+    """The broker: amqp:// or amqps://, with user, password and virtual host."""
+    policy: str = policies.DEFAULT
+    """The policy of turns that name none: a bundled one, or a policy file."""
+    prefetch: int = Field(1000, ge=1, le=65_535)
+    """How many messages the broker gives unacknowledged."""
+    group: int = Field(256, ge=1, le=4096)
+    """How many messages are taken, written and confirmed together at the most."""
+    broker_stamps: bool = False
+    """The broker stamps each message and overwrites what a publisher put there (RabbitMQ 3.12 and
+    later, message_interceptors.incoming.set_header_timestamp.overwrite = true).  Believed only if
+    set."""
+    max_clock_lag: float = Field(2.0, ge=0, le=600, allow_inf_nan=False)
+    """How far before its arrival a turn's start may count, at most."""
+    settle_seconds: float = Field(3.0, ge=0.5, le=60, allow_inf_nan=False)
+    """A silence longer than this is an interruption; deadlines in it move to this long after it."""
+    all_changes: bool = False
+    """Publish the changes between idle and acting or discarding too."""
+    give_up_seconds: float = Field(300.0, ge=0, le=86_400, allow_inf_nan=False)
+    """Exit when the broker cannot be reached for so long."""
+    log_format: Literal["auto", "console", "json"] = "auto"
+    """`auto`: for people on a terminal, JSON otherwise."""
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+
+    @field_validator("amqp_url")
+    @classmethod
+    def _is_amqp(cls, url: str) -> str:
+        try:
+            parts = urlsplit(url)
+            usable = parts.scheme in ("amqp", "amqps") and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            usable = False
+        if not usable:
+            msg = "must look like amqp://user:password@host:5672/virtual-host"
+            raise ValueError(msg)
+        return url
+
+    @property
+    def options(self) -> Options:
+        """What of it is for the worker."""
+        return Options(
+            prefetch=self.prefetch,
+            group=self.group,
+            broker_stamps=self.broker_stamps,
+            settle_seconds=self.settle_seconds,
+            all_changes=self.all_changes,
+            give_up_seconds=self.give_up_seconds,
+        )
+
+    def without_secrets(self) -> dict[str, Any]:
+        """Return the effective settings, fit to be shown."""
+        return {**self.model_dump(), "amqp_url": redacted(self.amqp_url)}
+
+
+def effective(**flags: Any) -> Settings:  # noqa: ANN401 - the flags' types are those of the settings
+    """Return the settings, flags first where they are not None; raises SettingsError."""
+    try:
+        return Settings(**{name: value for name, value in flags.items() if value is not None})
+    except ValidationError as error:
+        faults = error.errors(include_url=False, include_input=False)
+        lines = [f"{PREFIX}{str(fault['loc'][0]).upper()}: {fault['msg']}" for fault in faults]
+        raise SettingsError("\n".join(lines)) from None
+
+
+def redacted(url: str) -> str:
+    """Return a URL without its password."""
+    parts = urlsplit(url)
+    if parts.password is None:
+        return url
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit(parts._replace(netloc=f"{parts.username}:***@{host}"))

@@ -1,0 +1,354 @@
+"""A shard: many seats of many tables, as a function of what comes through its queue.
+
+No clock, no I/O: the same events with the same arrivals, and the same instants of firing, give the
+same outputs.  `worker` feeds it from a broker, `simulate` from a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+
+from actors.deadlines import Deadlines, SeatKey
+from actors.pictures import Known, Picture
+from actors.seat_actor import SeatActor
+from statecharts.decisions import EventRefused, Output
+from statecharts.digests import short
+from statecharts.events import Event
+from statecharts.instants import SECOND
+from statecharts.kernel import Outcome
+from statecharts.lines import Ignored, Trigger
+from statecharts.policy import Policies, Policy
+from statecharts.presence import Reset
+from statecharts.refusals import Code, Refusal
+from statecharts.seat import Seat
+from statecharts.surroundings import MAX_HANDS, MAX_SOURCES, Interruption, Surroundings, Table
+
+MAX_GATEWAYS = 1024
+MAX_INTERRUPTIONS = 16
+SWEEP_EVERY = 60 * SECOND
+FORGET_AFTER = 3600 * SECOND
+"""Idle seats are dropped when nothing has arrived for them for so long; the least is 10 minutes."""
+
+
+class Verdict(StrEnum):
+    """What became of one event; each gets exactly one."""
+
+    APPLIED = "applied"
+    IGNORED = "ignored"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """The verdict on one event, why it had no effect if it had none, and what is to be published."""
+
+    verdict: Verdict
+    outputs: list[Output]
+    reason: str | None = None
+    refusal: Refusal | None = None
+
+
+@dataclass(slots=True)
+class _TableEntry:
+    facts: Table
+    seats: dict[int, SeatActor]
+    touched: int
+
+
+class Shard:
+    """Seats by table, their deadlines, and what is known around them."""
+
+    def __init__(self, policies: Policies, *, max_clock_lag: int | None = None) -> None:
+        """`max_clock_lag` (microseconds) bounds how far a start may reach back before its arrival."""
+        self.policies = policies
+        self.max_clock_lag = max_clock_lag
+        self.deadlines = Deadlines()
+        self.faults: list[Exception] = []
+        """Errors of ours, for the log; who has logged them clears the list."""
+        self._tables: dict[str, _TableEntry] = {}
+        self._resets: dict[int, Reset] = {}
+        self._interruptions: tuple[Interruption, ...] = ()
+        self._seq_floor = 0
+        self._swept = 0
+        self._mark = 0
+        """The latest arrival."""
+        self._changed_seats: set[SeatKey] = set()
+        self._changed_tables: set[str] = set()
+
+    # -- What comes in
+
+    def apply(self, event: Event, arrival: int, made: int | None = None) -> Applied:
+        """Take one event; `made` is when that is being done, if not in time.
+
+        Deadlines of the seats that it touches fire first where they lie strictly before its
+        arrival.
+        """
+        self._sweep(arrival)
+        outputs: list[Output] = []
+        try:
+            policy = self._policy(event)
+            touched = self._touched(event, arrival)
+            self._fire_of(touched, arrival, made, outputs)
+            self._mark = max(self._mark, arrival)
+            return self._tell(event, arrival, policy, touched, outputs)
+        except Refusal as refusal:
+            outputs.append(refused(refusal, arrival))
+            return Applied(Verdict.REFUSED, outputs, refusal.detail, refusal)
+
+    def fire(self, before: int, made: int | None = None) -> list[Output]:
+        """Fire every deadline strictly before an instant, each at its own, in order."""
+        outputs: list[Output] = []
+        while (soonest := self.deadlines.next()) is not None and soonest[0] < before:
+            due, (table_id, number) = soonest
+            actor = self._tables[table_id].seats[number]
+            self._wake(actor, due, made, outputs)
+        return outputs
+
+    def interrupt(self, interruption: Interruption, at: int) -> list[Output]:
+        """Move every deadline that lies in an interruption, now or later, to its end."""
+        merged, others = _merged(interruption, self._interruptions)
+        self._interruptions = (*others, merged)[-MAX_INTERRUPTIONS:]
+        outputs: list[Output] = []
+        for table_id, number in self.deadlines.within(merged.start, merged.end):
+            actor = self._tables[table_id].seats[number]
+            act = partial(
+                actor.interrupt, merged, at, self.policies.default, self._around(table_id)
+            )
+            self._step(actor, at, outputs, act)
+        return outputs
+
+    # -- One event
+
+    def _tell(
+        self,
+        event: Event,
+        arrival: int,
+        policy: Policy,
+        touched: list[SeatActor],
+        outputs: list[Output],
+    ) -> Applied:
+        reference = min(event.stamp, arrival)
+        if event.name is Trigger.TURN_STARTED and self.max_clock_lag is not None:
+            reference = max(reference, arrival - self.max_clock_lag)
+        if not self._learn(event, reference):
+            return Applied(Verdict.IGNORED, outputs, "known already")
+        reasons: list[str | None] = []
+        failed = len(self.faults)
+        for actor in touched:
+            around = self._around(actor.seat.table_id)
+            act = partial(actor.tell, event, arrival, reference, policy, around)
+            outcome = self._step(actor, arrival, outputs, act)
+            if outcome is not None:
+                reasons.append(outcome.line.why if isinstance(outcome.line, Ignored) else None)
+        if len(self.faults) > failed:
+            raise Refusal(Code.FAILED, "a fault of ours kept us from taking it", event.identity)
+        if event.seat is not None and reasons[0] is not None:
+            return Applied(Verdict.IGNORED, outputs, reasons[0])
+        return Applied(Verdict.APPLIED, outputs)
+
+    def _learn(self, event: Event, reference: int) -> bool:
+        """Note what an event tells about a table or a gateway; False if that is known already."""
+        if event.name is Trigger.HAND_ENDED:
+            entry, hand = self._tables[event.table_id], short(event.data.hand_id)
+            if hand in entry.facts.ended_hands:
+                return False
+            ended = (*entry.facts.ended_hands, hand)[-MAX_HANDS:]
+            entry.facts = entry.facts._replace(ended_hands=ended)
+        elif event.name is Trigger.TABLE_CLOSED:
+            entry, source = self._tables[event.table_id], short(event.source)
+            known = dict(entry.facts.closings)
+            if known.pop(source, event.stamp - 1) >= event.stamp:
+                return False
+            closings = (*known.items(), (source, event.stamp))[-MAX_SOURCES:]
+            entry.facts = entry.facts._replace(closings=closings)
+        elif event.name is Trigger.GATEWAY_RESET:
+            source = short(event.data.gateway)
+            last = self._resets.pop(source, None)
+            reset = Reset(source, event.stamp, reference)
+            is_new = last is None or last.stamp < reset.stamp
+            self._resets[source] = reset if is_new or last is None else last
+            if len(self._resets) > MAX_GATEWAYS:
+                self._resets.pop(next(iter(self._resets)))
+            return is_new
+        return True
+
+    def _touched(self, event: Event, arrival: int) -> list[SeatActor]:
+        """Return the actors that an event concerns, made known if it names a new seat or table."""
+        if event.name is Trigger.GATEWAY_RESET:
+            gateway = short(event.data.gateway)
+            return [
+                actor
+                for _, entry in sorted(self._tables.items())
+                for _, actor in sorted(entry.seats.items())
+                if any(session.source == gateway for session in actor.seat.sessions)
+            ]
+        entry = self._tables.setdefault(event.table_id, _TableEntry(Table(), {}, arrival))
+        entry.touched = arrival
+        self._changed_tables.add(event.table_id)
+        if event.seat is None:
+            return [actor for _, actor in sorted(entry.seats.items())]
+        actor = entry.seats.get(event.seat)
+        if actor is None:
+            seat = Seat(event.table_id, event.seat, seq=self._seq_floor)
+            actor = entry.seats[event.seat] = SeatActor(seat, arrival)
+        return [actor]
+
+    def _policy(self, event: Event) -> Policy:
+        name = event.data.policy if event.name is Trigger.TURN_STARTED else None
+        policy = self.policies.named(name)
+        if policy is None:
+            known = ", ".join(sorted(self.policies.by_name))
+            detail = f"data.policy: there is no policy {name!r}; there are: {known}"
+            raise Refusal(Code.INVALID, detail, event.identity)
+        return policy
+
+    # -- Steps
+
+    def _fire_of(
+        self, actors: Iterable[SeatActor], before: int, made: int | None, outputs: list[Output]
+    ) -> None:
+        """Fire the deadlines of some seats that lie strictly before an instant, in order."""
+        while True:
+            due = [
+                (deadline, actor.seat.table_id, actor.seat.number, actor)
+                for actor in actors
+                if (deadline := actor.seat.deadline) is not None and deadline < before
+            ]
+            if not due:
+                return
+            soonest = min(due, key=lambda entry: entry[:3])
+            self._wake(soonest[3], soonest[0], made, outputs)
+
+    def _wake(self, actor: SeatActor, due: int, made: int | None, outputs: list[Output]) -> None:
+        around = self._around(actor.seat.table_id)
+        # In virtual time a deadline is noticed when it is due, or when its turn is heard of after that.
+        noticed = max(due, self._mark) if made is None else made
+        act = partial(actor.wake, due, noticed, self.policies.default, around)
+        self._step(actor, due, outputs, act)
+
+    def _step(
+        self, actor: SeatActor, at: int, outputs: list[Output], act: Callable[[], Outcome]
+    ) -> Outcome | None:
+        """Have an actor take one step; on a fault of ours give its open turn up, and go on."""
+        outcome = None
+        try:
+            outcome = act()
+        except Refusal:
+            raise
+        except Exception as fault:  # noqa: BLE001 - whatever it is, the other seats go on
+            self.faults.append(fault)
+            outputs.extend(actor.abandon(at))
+        else:
+            outputs.extend(outcome.outputs)
+        key = (actor.seat.table_id, actor.seat.number)
+        self.deadlines.set(key, actor.seat.deadline)
+        self._changed_seats.add(key)
+        return outcome
+
+    def _around(self, table_id: str) -> Surroundings:
+        return Surroundings(self._tables[table_id].facts, self._resets, self._interruptions)
+
+    # -- Memory
+
+    def __len__(self) -> int:
+        """The number of seats held."""
+        return sum(len(entry.seats) for entry in self._tables.values())
+
+    def _sweep(self, arrival: int) -> None:
+        """Drop the seats and tables of which nothing has been heard for long; by arrivals alone."""
+        if arrival < self._swept + SWEEP_EVERY:
+            return
+        self._swept = arrival
+        before = arrival - FORGET_AFTER
+        for table_id, entry in list(self._tables.items()):
+            for number, actor in list(entry.seats.items()):
+                if actor.touched < before and actor.seat.deadline is None:
+                    self._seq_floor = max(self._seq_floor, actor.seat.seq)
+                    del entry.seats[number]
+                    self._changed_seats.add((table_id, number))
+            if not entry.seats and entry.touched < before:
+                del self._tables[table_id]
+                self._changed_tables.add(table_id)
+
+    # -- Pictures, for the journal
+
+    def take_changes(self) -> Picture:
+        """Return what has changed since this was last asked; the values are never changed in place."""
+        seats = {key: self._seat(key) for key in self._changed_seats}
+        tables = {table_id: self._table(table_id) for table_id in self._changed_tables}
+        self._changed_seats, self._changed_tables = set(), set()
+        return self._picture(seats, tables)
+
+    def picture(self) -> Picture:
+        """Return all that the shard knows."""
+        keys = [(table_id, n) for table_id, entry in self._tables.items() for n in entry.seats]
+        return self._picture(
+            {key: self._seat(key) for key in keys},
+            {table_id: self._table(table_id) for table_id in self._tables},
+        )
+
+    def restore(self, picture: Picture) -> None:
+        """Take over a picture of all that another shard knew."""
+        self._tables = {
+            table_id: _TableEntry(known.value, {}, known.touched)
+            for table_id, known in picture.tables.items()
+            if known is not None
+        }
+        for (table_id, number), seat in picture.seats.items():
+            if seat is not None:
+                self._tables[table_id].seats[number] = SeatActor(seat.value, seat.touched)
+                self.deadlines.set((table_id, number), seat.value.deadline)
+        self._resets = {reset.source: reset for reset in picture.resets}
+        self._interruptions = picture.interruptions
+        self._seq_floor, self._swept, self._mark = picture.seq_floor, picture.swept, picture.mark
+
+    def _picture(
+        self,
+        seats: dict[SeatKey, Known[Seat] | None],
+        tables: dict[str, Known[Table] | None],
+    ) -> Picture:
+        return Picture(
+            seats, tables, tuple(self._resets.values()), self._interruptions,
+            self._seq_floor, self._swept, self._mark,
+        )  # fmt: skip
+
+    def _seat(self, key: SeatKey) -> Known[Seat] | None:
+        entry = self._tables.get(key[0])
+        actor = entry.seats.get(key[1]) if entry else None
+        return Known(actor.seat, actor.touched) if actor else None
+
+    def _table(self, table_id: str) -> Known[Table] | None:
+        entry = self._tables.get(table_id)
+        return Known(entry.facts, entry.touched) if entry else None
+
+
+def refused(refusal: Refusal, at: int, body: str = "") -> EventRefused:
+    """Return the notice of a refusal; `body` is a digest of what could not be read."""
+    identity = refusal.identity
+    return EventRefused(
+        at=at,
+        table_id=identity.table_id,
+        seat=identity.seat,
+        refused_source=identity.source,
+        refused_id=identity.id,
+        hand_id=identity.hand_id,
+        turn_id=identity.turn_id,
+        player_id=identity.player_id,
+        code=refusal.code,
+        detail=refusal.detail,
+        body=body,
+    )
+
+
+def _merged(
+    new: Interruption, known: tuple[Interruption, ...]
+) -> tuple[Interruption, tuple[Interruption, ...]]:
+    """Merge an interruption with those that it overlaps; also return the others."""
+    overlapping = [one for one in known if one.start <= new.end and new.start <= one.end]
+    merged = Interruption(
+        min(one.start for one in (*overlapping, new)), max(one.end for one in (*overlapping, new))
+    )
+    return merged, tuple(one for one in known if one not in overlapping)

@@ -1,0 +1,84 @@
+"""The tick: how time comes to a shard through its own queue.
+
+One message of the shard's own is always on its way through the queue.  It is sent when the next
+deadline is due, 1 ms after it, so that an event of the same millisecond is in time, and at least
+every second; what stands before it in the queue reached the broker before it.  One that is not back
+in time is sent again, with doubling delay.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from actors.transport import Delivery, Message
+from statecharts.instants import MILLISECOND, SECOND
+
+KIND = "seatwarden.tick"
+EVERY = SECOND
+AFTER_DEADLINE = MILLISECOND
+MAX_DELAY = 32 * SECOND
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """One tick: who waits for it, and when it was sent (microseconds since 1970)."""
+
+    nonce: str
+    sent: int
+
+    def message(self, queue: str) -> Message:
+        """Return the message that brings it to the shard's own queue."""
+        body = json.dumps({"nonce": self.nonce, "sent": self.sent}).encode()
+        return Message("", queue, body, content_type="application/json", kind=KIND)
+
+
+def is_tick(delivery: Delivery) -> bool:
+    """Say whether a delivery is a tick: sent to the queue itself, which no publisher of events does."""
+    return delivery.exchange == "" and delivery.kind == KIND
+
+
+def read(delivery: Delivery) -> Tick | None:
+    """Read a tick; None if it is none of ours."""
+    try:
+        body = json.loads(delivery.body)
+        return Tick(str(body["nonce"]), int(body["sent"]))
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+class Ticker:
+    """When to send the next tick, and which one is awaited."""
+
+    def __init__(self, prefix: str) -> None:
+        """`prefix` tells this connection's ticks from any other's."""
+        self._prefix = prefix
+        self._count = 0
+        self._awaited: Tick | None = None
+        self._last_sent = 0
+        self._delay = EVERY
+        self.has_returned = False
+        """Whether a tick has made its way through the queue."""
+
+    def due(self, deadline: int | None) -> int:
+        """Return when to send a tick, for the soonest deadline of the shard."""
+        if self._awaited is not None:
+            return self._last_sent + self._delay
+        regular = self._last_sent + EVERY
+        return regular if deadline is None else min(regular, deadline + AFTER_DEADLINE)
+
+    def next(self, now: int) -> Tick:
+        """Return the tick to send now; an awaited one is given up for it."""
+        self._delay = min(2 * self._delay, MAX_DELAY) if self._awaited else EVERY
+        self._count += 1
+        self._last_sent = now
+        self._awaited = Tick(f"{self._prefix}-{self._count}", now)
+        return self._awaited
+
+    def is_back(self, tick: Tick) -> bool:
+        """Take note that a tick came back; False if it is not the awaited one."""
+        if tick != self._awaited:
+            return False
+        self._awaited = None
+        self.has_returned = True
+        return True

@@ -1,0 +1,229 @@
+"""The seat's statechart: the transition table, as data, and the one source of everything drawn from it.
+
+The machine in `kernel`, the diagrams, the table in the documentation and one test per line come
+from here.  Nothing here runs: a line names the answers that its guard wants (`guards`), its effect
+(`effects`) and, where it decides for the player, the rule (`rules`).  For each state and trigger,
+and whatever the answers are, exactly one line applies; the tests prove it.
+
+The first part of the cited sources (`I.i`, `D6a`, ...) is the published policy; `reading 1` to
+`reading 8` are our answers to what it leaves open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from statecharts.lines import Line, Link, Row, State, Trigger, When, go, ignore, note, refuse
+from statecharts.rules import Action, Rule
+
+IDLE, ACTING, TIME_BANK, BUFFER = State.IDLE, State.ACTING, State.TIME_BANK, State.BUFFER
+GRACE, RETURNED = State.DISCONNECTION_GRACE, State.RETURNED
+DISCARDING, AUTO_ACTION = State.DISCARDING, State.AUTO_ACTION
+
+STATES: Mapping[State, str] = {
+    IDLE: "no turn is open",
+    ACTING: "the turn time runs",
+    TIME_BANK: "the time bank runs",
+    BUFFER: "words on their way when the turn ended still arrive",
+    GRACE: "was away at the turn end, is away, has money in the pot",
+    RETURNED: "was away at the turn end, is back, may act until the grace would end",
+    DISCARDING: "the discard timer runs",
+    AUTO_ACTION: "decided; waiting for the engine to say turn.acted",
+}
+
+EVERY = tuple(State)
+OPEN = (ACTING, TIME_BANK, BUFFER, GRACE, RETURNED, DISCARDING)  # nothing is decided yet
+WITH_TURN = (*OPEN, AUTO_ACTION)
+PRESENCE = (Trigger.PLAYER_CONNECTED, Trigger.PLAYER_DISCONNECTED, Trigger.GATEWAY_RESET)
+
+# -- The turn end: the table of the policy reading, asked when the turn time or the time bank is over
+
+AWAY: When = {"player": "away"}
+SILENT: When = {"player": "connected"}
+CHECK_IS_FREE: When = {"price": "free"}
+NOTHING_IN_POT: When = {"price": "bet", "stake": "nothing"}
+MONEY_IN_POT: When = {"price": "bet", "stake": "in_pot"}
+
+
+def turn_end(source: State, when: When) -> tuple[Line, ...]:
+    """Rows for the end of the turn time, or of the time bank (`source`)."""
+    due = {"deadline": "due", **when}
+    return (
+        *go("away-check-free", source, Trigger.DEADLINE, {**due, **AWAY, **CHECK_IS_FREE},
+            AUTO_ACTION, "decide", "I.i: a check is free, so he is checked at once",
+            decision=(Action.CHECK, Rule.CHECK_AVAILABLE)),
+        *go("away-nothing-in-pot", source, Trigger.DEADLINE, {**due, **AWAY, **NOTHING_IN_POT},
+            AUTO_ACTION, "decide", "I.ii.A: no money of his is in the pot, so he is folded at once",
+            decision=(Action.FOLD, Rule.NOTHING_IN_POT)),
+        *go("away-money-in-pot", source, Trigger.DEADLINE,
+            {**due, **AWAY, **MONEY_IN_POT, "grace": "granted"},
+            BUFFER, "enter_buffer", "I.ii.B, T7: the buffer stands before the disconnection grace"),
+        *go("away-before-turn", source, Trigger.DEADLINE,
+            {**due, **AWAY, **MONEY_IN_POT, "grace": "withheld"},
+            AUTO_ACTION, "decide", "reading 8: away before the turn, and the policy gives no grace",
+            decision=(Action.FOLD, Rule.AWAY_BEFORE_TURN)),
+        *go("silent-check-free", source, Trigger.DEADLINE, {**due, **SILENT, **CHECK_IS_FREE},
+            AUTO_ACTION, "decide", "ours: connected but silent, a check is free",
+            decision=(Action.CHECK, Rule.TURN_TIMEOUT)),
+        *go("silent-nothing-in-pot", source, Trigger.DEADLINE, {**due, **SILENT, **NOTHING_IN_POT},
+            AUTO_ACTION, "decide", "ours: connected but silent, no money of his is in the pot",
+            decision=(Action.FOLD, Rule.TURN_TIMEOUT)),
+        *go("silent-money-in-pot", source, Trigger.DEADLINE,
+            {**due, **SILENT, **MONEY_IN_POT, "buffer": "passes"},
+            BUFFER, "enter_buffer", "reading 1: the word of a loss may still be on its way"),
+        *go("silent-no-buffer", source, Trigger.DEADLINE,
+            {**due, **SILENT, **MONEY_IN_POT, "buffer": "skips"},
+            AUTO_ACTION, "decide", "reading 1: the policy keeps the buffer for those known to be away",
+            decision=(Action.FOLD, Rule.TURN_TIMEOUT)),
+    )  # fmt: skip
+
+
+DEADLINES = (
+    *ignore("no-deadline-here", (IDLE, AUTO_ACTION), Trigger.DEADLINE, {}, "no deadline runs here"),
+    *ignore("deadline-has-moved", OPEN, Trigger.DEADLINE, {"deadline": "moved"},
+            "the deadline that this wake-up names is not the one that runs"),
+    *go("time-bank-begins", ACTING, Trigger.DEADLINE, {"deadline": "due", "bank": "runs"},
+        TIME_BANK, "start_bank", "reading 3: the turn time is over and he has a time bank"),
+    *turn_end(ACTING, {"bank": "none"}),
+    *turn_end(TIME_BANK, {}),
+    *go("grace-begins", BUFFER, Trigger.DEADLINE, {"deadline": "due", "turn_end": "away"},
+        GRACE, "enter_grace", "I.ii.B: he was away at the turn end, so the grace is his"),
+    *go("buffer-over", BUFFER, Trigger.DEADLINE, {"deadline": "due", "turn_end": "connected"},
+        AUTO_ACTION, "decide", "reading 1: he was connected at the turn end, so there is no grace",
+        decision=(Action.FOLD, Rule.TURN_TIMEOUT)),
+    *go("grace-over", GRACE, Trigger.DEADLINE, {"deadline": "due"},
+        AUTO_ACTION, "decide", "I.ii.B, D7: still away when the grace is over",
+        decision=(Action.FOLD, Rule.GRACE_EXPIRED)),
+    *go("silent-after-return", RETURNED, Trigger.DEADLINE, {"deadline": "due"},
+        AUTO_ACTION, "decide", "reading 2: back, but silent until the grace would have ended",
+        decision=(Action.FOLD, Rule.TURN_TIMEOUT)),
+    *go("chosen-card", DISCARDING, Trigger.DEADLINE, {"deadline": "due", "card": "chosen"},
+        AUTO_ACTION, "decide", "D6a: the card that he has chosen goes",
+        decision=(Action.DISCARD, Rule.CHOSEN_CARD)),
+    *go("rightmost-card", DISCARDING, Trigger.DEADLINE, {"deadline": "due", "card": "none"},
+        AUTO_ACTION, "decide", "D6b: none is chosen, so the rightmost card goes",
+        decision=(Action.DISCARD, Rule.RIGHTMOST_CARD)),
+)  # fmt: skip
+
+# -- Turns begin and end
+
+STARTS = (
+    *refuse("stale-start", EVERY, Trigger.TURN_STARTED, {"start": "stale"}, "stale",
+            "the turn began more than 10 minutes before the message arrived"),
+    *refuse("no-chips", EVERY, Trigger.TURN_STARTED, {"start": "no_chips"}, "no-decision-to-make",
+            "a seat without chips has nothing to decide in a betting turn"),
+    *refuse("chosen-card-not-held", EVERY, Trigger.TURN_STARTED, {"start": "unknown_card"},
+            "unknown-card", "the chosen card is not among the cards of the discard"),
+    *ignore("repeated-start", EVERY, Trigger.TURN_STARTED, {"start": "repeated"},
+            "the turn is known already: a repeated start, or one that its end has overtaken"),
+    *ignore("start-after-hand", EVERY, Trigger.TURN_STARTED, {"start": "hand_over"},
+            "the hand has ended"),
+    *ignore("start-overtaken", EVERY, Trigger.TURN_STARTED, {"start": "overtaken"},
+            "the same source has started a later turn in this seat"),
+    *ignore("start-after-departure", EVERY, Trigger.TURN_STARTED, {"start": "departed"},
+            "the same source has said since that the player left or the table closed"),
+    *go("turn-superseded", WITH_TURN, Trigger.TURN_STARTED,
+        {"start": ("uncovered", "discard", "betting")},
+        IDLE, "close_turn", "a new turn cancels the one whose end was never heard", again=True),
+    *note("turn-uncovered", IDLE, Trigger.TURN_STARTED, {"start": "uncovered"}, "tell_uncovered",
+          "the policy does not cover this format or variant"),
+    *go("turn-begins", IDLE, Trigger.TURN_STARTED, {"start": "betting"}, ACTING, "open_turn",
+        "T3: the turn time begins"),
+    *go("discard-begins", IDLE, Trigger.TURN_STARTED, {"start": "discard"}, DISCARDING, "open_turn",
+        "D6: the discard timer begins"),
+)  # fmt: skip
+
+ENDS = (
+    *go("acted", OPEN, Trigger.TURN_ACTED, {"turn": "this"}, IDLE, "close_turn",
+        "I: he acted in time"),
+    *go("decision-played", AUTO_ACTION, Trigger.TURN_ACTED, {"turn": "this"}, IDLE, "close_turn",
+        "the engine has closed the turn"),
+    *ignore("acted-again", EVERY, Trigger.TURN_ACTED, {"turn": "closed"}, "the turn is closed"),
+    *note("acted-first", EVERY, Trigger.TURN_ACTED, {"turn": "unknown"}, "remember_turn",
+          "the action overtakes its turn, which will not be opened"),
+    *go("hand-over", WITH_TURN, Trigger.HAND_ENDED, {"hand": "this"}, IDLE, "close_turn",
+        "the hand is over, and the turn with it"),
+    *ignore("another-hand-over", EVERY, Trigger.HAND_ENDED, {"hand": "another"},
+            "no turn of that hand is open in this seat"),
+    *go("player-left", WITH_TURN, Trigger.SEAT_VACATED, {"departure": "his"}, IDLE, "leave",
+        "the player has left, his turn is off"),
+    *go("table-closed", WITH_TURN, Trigger.TABLE_CLOSED, {"departure": "his"}, IDLE, "leave",
+        "the table has closed, the turn is off"),
+    *ignore("departure-repeated", EVERY, (Trigger.SEAT_VACATED, Trigger.TABLE_CLOSED),
+            {"departure": "repeated"}, "this departure, or a later one, is known already"),
+    *note("departure-before-turn", WITH_TURN, (Trigger.SEAT_VACATED, Trigger.TABLE_CLOSED),
+          {"departure": "earlier"}, "forget_earlier",
+          "the same source has started the open turn later than that"),
+    *note("no-turn-of-his", EVERY, (Trigger.SEAT_VACATED, Trigger.TABLE_CLOSED),
+          {"departure": "another"}, "forget", "no turn of his is open here; his sessions go"),
+)  # fmt: skip
+
+# -- Presence: the word is written down first, then the table is asked
+
+WORDS = (
+    *ignore("word-repeated", EVERY, PRESENCE, {"word": "old"},
+            "a word as new or newer about that session is known already"),
+    *note("presence-noted", (IDLE, ACTING, TIME_BANK, DISCARDING, AUTO_ACTION), PRESENCE,
+          {"word": "new"}, "keep", "who is connected counts at the turn end, not before"),
+    *go("back-in-buffer", BUFFER, PRESENCE,
+        {"word": "new", "turn_end": "away", "player": "connected"},
+        RETURNED, "come_back", "reading 2: he was away at the turn end and is back"),
+    *note("away-in-buffer", BUFFER, PRESENCE,
+          {"word": "new", "turn_end": "away", "player": "away"}, "keep",
+          "reading 1: the grace will be his if this still holds when the buffer ends"),
+    *note("connected-at-turn-end", BUFFER, PRESENCE, {"word": "new", "turn_end": "connected"},
+          "keep", "reading 1: who was connected at the turn end and leaves later gets no grace"),
+    *go("back-in-grace", GRACE, PRESENCE,
+        {"word": "new", "turn_end": "away", "player": "connected"},
+        RETURNED, "come_back", "reading 2: back, he may act until the grace would have ended"),
+    *note("still-away", GRACE, PRESENCE, {"word": "new", "turn_end": "away", "player": "away"},
+          "keep", "he is still away"),
+    *go("away-again", RETURNED, PRESENCE, {"word": "new", "turn_end": "away", "player": "away"},
+        GRACE, "leave_again", "reading 2: one turn grants one grace, its end stays"),
+    *note("still-back", RETURNED, PRESENCE,
+          {"word": "new", "turn_end": "away", "player": "connected"}, "keep", "he is still back"),
+    *go("connected-after-all", (GRACE, RETURNED), PRESENCE,
+        {"word": "new", "turn_end": "connected"}, BUFFER, "back_to_buffer",
+        "reading 1: a late word shows, before the buffer is over, that he was connected"),
+)  # fmt: skip
+
+# The connection is a region of its own, beside the turn: a player is connected while any session of
+# his is live.  `presence` computes it; the machine needs only the answer to "is he connected".
+CONNECTION_STATES: Mapping[str, str] = {
+    "connected": "any session of his is live, or none is known and the engine did not say false",
+    "away": "all his known sessions are dead, or none is known and the engine said false",
+}
+CONNECTION: tuple[Link, ...] = (
+    Link("connected", "away", (Trigger.PLAYER_DISCONNECTED, Trigger.GATEWAY_RESET),
+         "his last live session dies"),
+    Link("away", "connected", (Trigger.PLAYER_CONNECTED,), "a session of his is live"),
+)  # fmt: skip
+
+# -- Crazy Pineapple: choices of a card
+
+CHOICES = (
+    *refuse("card-not-held", DISCARDING, Trigger.CARD_CHOSEN, {"choice": "unknown_card"},
+            "unknown-card", "the card is not among the cards of the open discard"),
+    *note("card-chosen", DISCARDING, Trigger.CARD_CHOSEN, {"choice": "counts"}, "choose",
+          "reading 7: the choice with the latest stamp counts; null withdraws it"),
+    *ignore("older-choice", EVERY, Trigger.CARD_CHOSEN, {"choice": "older"},
+            "the same source has made a later choice"),
+    *ignore("choice-too-late", EVERY, Trigger.CARD_CHOSEN, {"choice": "closed"},
+            "the discard is closed, or its hand has ended"),
+    *note("choice-kept", EVERY, Trigger.CARD_CHOSEN, {"choice": "early"}, "keep_choice",
+          "D6a: chosen before the timer, it is kept for the discard of that hand"),
+)  # fmt: skip
+
+# -- Interruptions of the service or of the broker
+
+INTERRUPTIONS = (
+    *ignore("nothing-to-move", (IDLE, AUTO_ACTION), Trigger.INTERRUPTION, {},
+            "no deadline runs here"),
+    *note("deadline-moved", OPEN, Trigger.INTERRUPTION, {"interrupted": "deadline"}, "move_deadlines",
+          "a deadline within an interruption moves to its end, so it can only give more time"),
+    *ignore("deadline-outside", OPEN, Trigger.INTERRUPTION, {"interrupted": "none"},
+            "the deadline lies outside the interruption"),
+)  # fmt: skip
+
+TABLE: tuple[Line, ...] = (*STARTS, *DEADLINES, *WORDS, *CHOICES, *ENDS, *INTERRUPTIONS)
+ROWS: tuple[Row, ...] = tuple(line for line in TABLE if isinstance(line, Row))

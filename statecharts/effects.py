@@ -1,0 +1,338 @@
+"""The effects that the table's rows name: what a step changes in the seat, and what it publishes.
+
+One small function for each name; no clock, no I/O.  The machine has already set the new state when
+an effect runs; the row tells the old one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from statecharts.cards import rightmost
+from statecharts.decisions import DecisionMade, PolicyName, TurnUncovered
+from statecharts.digests import short
+from statecharts.instants import MILLISECOND, from_seconds
+from statecharts.lines import Row, State
+from statecharts.payloads import BettingTurn, DiscardTurn
+from statecharts.presence import Session
+from statecharts.presence import forget as forgotten
+from statecharts.rules import GROUNDS, Action, Basis, Rule
+from statecharts.seat import (
+    MAX_HANDS_WITH_CHOICE,
+    MAX_SOURCES,
+    MAX_TURNS,
+    Choice,
+    Departure,
+    Turn,
+)
+from statecharts.step import Interrupted, Step, WakeUp
+from statecharts.surroundings import settled
+
+# -- Turns begin
+
+
+def open_turn(step: Step, _row: Row) -> None:
+    """Open a betting turn or a discard; its time counts from the start's reference time."""
+    data = step.data
+    _note_start(step)
+    turn = Turn(
+        turn_id=data.turn_id,
+        hand_id=data.hand_id,
+        player_id=data.player_id,
+        kind=data.kind,
+        policy=step.policy,
+        source=step.source,
+        stamp=step.stamp,
+        started=step.reference,
+        deadline=_settled(step, step.reference + from_seconds(data.turn_seconds)),
+        told_connected=data.connected,
+    )
+    if isinstance(data, BettingTurn):
+        bet, contributed, pot, big_blind = data.in_one_unit()
+        step.seat.turn = replace(
+            turn,
+            to_call=data.to_call,
+            bet=bet,
+            contributed=contributed,
+            pot=pot,
+            big_blind=big_blind,
+            bank=from_seconds(data.time_bank_seconds),
+        )
+    else:
+        step.seat.turn = replace(turn, cards=data.cards, choice=_choice_at_start(step, data))
+
+
+def tell_uncovered(step: Step, _row: Row) -> None:
+    """Tell, once per hand, that nothing will be decided here."""
+    data = step.data
+    _note_start(step)
+    remember_turn(step, _row)
+    if step.seat.uncovered_hand == short(data.hand_id):
+        return
+    step.seat.uncovered_hand = short(data.hand_id)
+    step.outputs.append(
+        TurnUncovered(
+            at=step.at,
+            table_id=step.seat.table_id,
+            seat=step.seat.number,
+            hand_id=data.hand_id,
+            turn_id=data.turn_id,
+            player_id=data.player_id,
+            seq=step.seat.next_seq(),
+            policy=PolicyName(name=step.policy.name, digest=step.policy.digest),
+            reason=step.policy.uncovered(data.format, data.kind, data.variant),
+        )
+    )
+
+
+# -- Deadlines
+
+
+def start_bank(step: Step, _row: Row) -> None:
+    """The time bank runs from the end of the turn time, to its own end."""
+    over = step.at + step.turn.bank
+    deadline = _settled(step, over)
+    step.seat.turn = replace(
+        step.turn, bank_from=step.at, bank_credit=deadline - over, deadline=deadline
+    )
+
+
+def enter_buffer(step: Step, row: Row) -> None:
+    """The turn end: keep who was connected at it, and count buffer and grace from it."""
+    turn = step.turn
+    player = short(turn.player_id)
+    buffer_end = step.at + turn.policy.buffer
+    grace_end = buffer_end + turn.policy.grace_for(turn.pot, turn.big_blind)
+    step.seat.turn = replace(
+        turn,
+        bank_used=bank_used(step, row, turn),
+        ended=step.at,
+        sessions_at_end=tuple(one for one in step.seat.sessions if one.player == player),
+        buffer_end=_settled(step, buffer_end),
+        grace_end=_settled(step, grace_end),
+        deadline=_settled(step, buffer_end),
+    )
+
+
+def enter_grace(step: Step, _row: Row) -> None:
+    """The buffer is over: from here on it is settled that he was away at the turn end."""
+    step.seat.turn = replace(step.turn, sessions_at_end=None, deadline=step.turn.grace_end)
+
+
+def decide(step: Step, row: Row) -> None:
+    """Decide for the player: final, once per turn."""
+    assert row.decision is not None  # noqa: S101 - a test of the table proves it
+    assert isinstance(step.event, WakeUp)  # noqa: S101 - only a deadline decides
+    action, rule = row.decision
+    turn, seat = step.turn, step.seat
+    used = bank_used(step, row, turn)
+    connected = step.connected()
+    _close(step, turn.turn_id)
+    seat.turn = replace(turn, deadline=None, sessions_at_end=None, bank_used=used)
+    step.outputs.append(
+        DecisionMade(
+            at=step.at,
+            table_id=seat.table_id,
+            seat=seat.number,
+            hand_id=turn.hand_id,
+            turn_id=turn.turn_id,
+            player_id=turn.player_id,
+            seq=seat.next_seq(),
+            action=action,
+            card=_card_to_discard(turn) if action is Action.DISCARD else None,
+            rule=rule,
+            basis=_basis(rule, turn, connected=connected),
+            policy=PolicyName(name=turn.policy.name, digest=turn.policy.digest),
+            connected=connected,
+            to_call=turn.to_call,
+            time_bank_used_ms=used // MILLISECOND,
+            late_ms=max(0, step.event.made - step.at) // MILLISECOND,
+        )
+    )
+
+
+def move_deadlines(step: Step, row: Row) -> None:
+    """Move every deadline that lies in the interruption to its end; no time bank pays for it."""
+    assert isinstance(step.event, Interrupted)  # noqa: S101 - only an interruption moves
+    turn, interruptions = step.turn, (step.event.interruption,)
+
+    def moved(instant: int | None) -> int | None:
+        return None if instant is None else settled(instant, interruptions)
+
+    deadline = moved(turn.deadline)
+    credit = (deadline or 0) - (turn.deadline or 0) if row.source is State.TIME_BANK else 0
+    step.seat.turn = replace(
+        turn,
+        deadline=deadline,
+        buffer_end=moved(turn.buffer_end),
+        grace_end=moved(turn.grace_end),
+        bank_credit=turn.bank_credit + credit,
+    )
+
+
+# -- Presence: the word has been written down before the table was asked
+
+
+def keep(step: Step, row: Row) -> None:
+    """Nothing more than that."""
+
+
+def come_back(step: Step, _row: Row) -> None:
+    """Back: he may act until the grace would end, and the first time at least the policy's minimum."""
+    turn = step.turn
+    until = turn.grace_end
+    if not turn.has_returned and turn.policy.after_return and until is not None:
+        until = max(until, step.at + turn.policy.after_return)
+    step.seat.turn = replace(turn, has_returned=True, grace_end=until, deadline=until)
+
+
+def leave_again(step: Step, _row: Row) -> None:
+    """Away again: the same grace, with the same end."""
+    step.seat.turn = replace(step.turn, deadline=step.turn.grace_end)
+
+
+def back_to_buffer(step: Step, _row: Row) -> None:
+    """He was connected at the turn end after all: what remains is the buffer."""
+    step.seat.turn = replace(step.turn, deadline=step.turn.buffer_end)
+
+
+# -- Choices of a card
+
+
+def choose(step: Step, _row: Row) -> None:
+    """The choice counts for the open discard."""
+    step.seat.turn = replace(step.turn, choice=_choice(step, step.data.card))
+
+
+def keep_choice(step: Step, _row: Row) -> None:
+    """Keep the choice for the discard of its hand, in place of the one kept before."""
+    choice = _choice(step, step.data.card)
+    others = tuple(one for one in step.seat.choices if one.hand != choice.hand)
+    step.seat.choices = (*others, choice)[-MAX_HANDS_WITH_CHOICE:]
+
+
+# -- Turns end
+
+
+def close_turn(step: Step, _row: Row) -> None:
+    """The turn is over; its id is remembered, so that nothing opens it again."""
+    _close(step, step.turn.turn_id)
+    step.seat.turn = None
+
+
+def remember_turn(step: Step, _row: Row) -> None:
+    """Remember the id of a turn that is not open, so that a late start does not open it."""
+    _close(step, step.data.turn_id)
+
+
+def leave(step: Step, row: Row) -> None:
+    """The player leaves with his turn open."""
+    close_turn(step, row)
+    forget(step, row)
+
+
+def forget(step: Step, _row: Row) -> None:
+    """Forget the sessions of who has left.
+
+    Not those of which the same source has said something later; and where it has even started a
+    later turn in this seat, the word of the leaving is an old one: then only what that source had
+    said before is forgotten.
+    """
+    seat, source, stamp = step.seat, step.source, step.stamp
+    player_id = getattr(step.data, "player_id", None)
+    player = None if player_id is None else short(player_id)
+    is_old = dict(seat.latest_starts).get(source, stamp) > stamp
+
+    def leaves(one: Session) -> bool:
+        if player not in (None, one.player):
+            return False
+        return one.stamp <= stamp if one.source == source else not is_old
+
+    seat.sessions = forgotten(seat.sessions, leaves)
+    if not is_old:
+        seat.choices = ()
+    if player is not None:
+        others = tuple(
+            one for one in seat.departures if (one.player, one.source) != (player, source)
+        )
+        seat.departures = (*others, Departure(player, source, stamp))[-MAX_SOURCES:]
+
+
+# -- Shared
+
+
+def bank_used(step: Step, row: Row, turn: Turn) -> int:
+    """Return the time bank used when `row` leaves the turn's state, in microseconds."""
+    if row.source is not State.TIME_BANK or turn.bank_from is None:
+        return turn.bank_used
+    return min(turn.bank, max(0, step.at - turn.bank_from - turn.bank_credit))
+
+
+def _settled(step: Step, instant: int) -> int:
+    return settled(instant, step.around.interruptions)
+
+
+def _close(step: Step, turn_id: str) -> None:
+    known = step.seat.closed_turns
+    if (digest := short(turn_id)) not in known:
+        step.seat.closed_turns = (*known, digest)[-MAX_TURNS:]
+
+
+def _note_start(step: Step) -> None:
+    known = step.seat.latest_starts
+    latest = max(dict(known).get(step.source, step.stamp), step.stamp)
+    others = tuple(pair for pair in known if pair[0] != step.source)
+    step.seat.latest_starts = (*others, (step.source, latest))[-MAX_SOURCES:]
+
+
+def _choice(step: Step, card: str | None) -> Choice:
+    turn_id = getattr(step.data, "turn_id", None)
+    return Choice(
+        hand=short(step.data.hand_id),
+        turn=None if turn_id is None else short(turn_id),
+        card=card,
+        source=step.source,
+        stamp=step.stamp,
+        reference=step.reference,
+    )
+
+
+def _choice_at_start(step: Step, data: DiscardTurn) -> Choice | None:
+    """The choice that counts when a discard begins: the start's own, or the one kept for its hand."""
+    hand = short(data.hand_id)
+    kept = next((one for one in step.seat.choices if one.hand == hand), None)
+    step.seat.choices = tuple(one for one in step.seat.choices if one.hand != hand)
+    if kept is not None and (
+        kept.turn not in (None, short(data.turn_id)) or kept.card not in (None, *data.cards)
+    ):
+        kept = None
+    if data.chosen is None:
+        return kept
+    if kept is not None and kept.source == step.source and kept.stamp > step.stamp:
+        return kept
+    return _choice(step, data.chosen)
+
+
+def _card_to_discard(turn: Turn) -> str:
+    chosen = turn.choice.card if turn.choice else None
+    return chosen or rightmost(turn.cards)
+
+
+def _basis(rule: Rule, turn: Turn, *, connected: bool) -> Basis:
+    """Discards are the text's only for the disconnected, and a choice only from before the timer."""
+    if rule in (Rule.CHOSEN_CARD, Rule.RIGHTMOST_CARD) and connected:
+        return Basis.OURS
+    if rule is Rule.CHOSEN_CARD and turn.choice and turn.choice.reference > turn.started:
+        return Basis.OURS
+    return GROUNDS[rule].basis
+
+
+EFFECTS: Mapping[str, Callable[[Step, Row], None]] = {
+    effect.__name__: effect
+    for effect in (
+        open_turn, tell_uncovered, start_bank, enter_buffer, enter_grace, decide, move_deadlines,
+        keep, come_back, leave_again, back_to_buffer, choose, keep_choice, close_turn,
+        remember_turn, leave, forget,
+    )
+}  # fmt: skip

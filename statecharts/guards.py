@@ -1,0 +1,274 @@
+"""The questions that the table's guards ask, each with its possible answers.
+
+A line of the table applies when every question that it names has one of the answers that it wants.
+Each question gives exactly one answer, so that a cell whose lines cover all combinations of answers
+neither overlaps nor leaves a gap.  One small pure function for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from statecharts import money
+from statecharts.chart import DISCARDING, WITH_TURN
+from statecharts.digests import short
+from statecharts.instants import SECOND
+from statecharts.lines import State, When
+from statecharts.payloads import DiscardTurn
+from statecharts.presence import is_connected
+from statecharts.seat import Choice
+from statecharts.step import Interrupted, Step, WakeUp
+
+STALE_AFTER = 600 * SECOND
+
+
+def start(step: Step) -> str:  # noqa: PLR0911 - one return for each answer, in the order asked
+    """What becomes of a `turn.started`."""
+    data, seat = step.data, step.seat
+    if step.stamp < step.at - STALE_AFTER:
+        return "stale"
+    if data.kind == "betting" and data.stack is not None and money.is_zero(data.stack):
+        return "no_chips"
+    if isinstance(data, DiscardTurn) and data.chosen not in (None, *data.cards):
+        return "unknown_card"
+    if turn_named(step, data.turn_id) != "unknown":
+        return "repeated"
+    if short(data.hand_id) in step.around.table.ended_hands:
+        return "hand_over"
+    if step.stamp < dict(seat.latest_starts).get(step.source, step.stamp):
+        return "overtaken"
+    if _has_departed(step):
+        return "departed"
+    if step.policy.uncovered(data.format, data.kind, data.variant):
+        return "uncovered"
+    return "discard" if data.kind == "discard" else "betting"
+
+
+def turn(step: Step) -> str:
+    """Which turn a `turn.acted` is about."""
+    return turn_named(step, step.data.turn_id)
+
+
+def turn_named(step: Step, turn_id: str) -> str:
+    """Which turn an id names: the one that stands here, a closed one, or one not heard of."""
+    seat = step.seat
+    if seat.turn and seat.turn.turn_id == turn_id:
+        return "this"
+    return "closed" if short(turn_id) in seat.closed_turns else "unknown"
+
+
+def hand(step: Step) -> str:
+    """Which hand has ended."""
+    here = step.seat.turn
+    return "this" if here and here.hand_id == step.data.hand_id else "another"
+
+
+def departure(step: Step) -> str:
+    """Whom a `seat.vacated` or `table.closed` is about, and whether it comes too late for the turn."""
+    seat, here = step.seat, step.seat.turn
+    player_id = getattr(step.data, "player_id", None)
+    if player_id is not None and any(
+        known.player == short(player_id)
+        and known.source == step.source
+        and known.stamp >= step.stamp
+        for known in seat.departures
+    ):
+        return "repeated"
+    if here is None or player_id not in (None, here.player_id):
+        return "another"
+    return "earlier" if here.source == step.source and here.stamp > step.stamp else "his"
+
+
+def deadline(step: Step) -> str:
+    """Whether the deadline that a wake-up names is the one that runs."""
+    assert isinstance(step.event, WakeUp)  # noqa: S101 - asked in cells of that trigger alone
+    return "due" if step.turn.deadline == step.event.due else "moved"
+
+
+def player(step: Step) -> str:
+    """Whether the player on turn is connected now."""
+    return "connected" if step.connected() else "away"
+
+
+def turn_end(step: Step) -> str:
+    """Whether he was connected at the turn end, by the stamps; settled when the buffer is over."""
+    here = step.turn
+    if here.sessions_at_end is None:
+        return "away"
+    there = is_connected(here.sessions_at_end, short(here.player_id), here.told_connected)
+    return "connected" if there else "away"
+
+
+def price(step: Step) -> str:
+    """Whether a check is available: `to_call` is 0."""
+    return "bet" if step.turn.bet else "free"
+
+
+def stake(step: Step) -> str:
+    """Whether he has money in the pot: `contributed` is above 0."""
+    return "in_pot" if step.turn.contributed else "nothing"
+
+
+def bank(step: Step) -> str:
+    """Whether a time bank begins now (reading 3)."""
+    here = step.turn
+    if not here.bank:
+        return "none"
+    if step.connected() or here.policy.time_bank_while_away == "always":
+        return "runs"
+    grace_branch = here.policy.time_bank_while_away == "in_grace_branch"
+    return "runs" if grace_branch and here.bet and here.contributed else "none"
+
+
+def grace(step: Step) -> str:
+    """Whether the policy gives a grace to one who left before his turn began (reading 8)."""
+    here = step.turn
+    if here.policy.away_before_turn == "same":
+        return "granted"
+    his = short(here.player_id)
+    left_later = any(one.player == his and one.since > here.started for one in step.seat.sessions)
+    return "granted" if left_later else "withheld"
+
+
+def buffer(step: Step) -> str:
+    """Whether one whom we take for connected passes the buffer (reading 1)."""
+    return "passes" if step.turn.policy.buffer_for == "everyone" else "skips"
+
+
+def word(step: Step) -> str:
+    """Whether a word of presence told something new."""
+    return "new" if step.word_is_new else "old"
+
+
+def card(step: Step) -> str:
+    """Whether a card is chosen for the open discard."""
+    choice = step.turn.choice
+    return "chosen" if choice and choice.card is not None else "none"
+
+
+def choice(step: Step) -> str:
+    """What becomes of a `card.chosen`."""
+    data, seat = step.data, step.seat
+    if short(data.hand_id) in step.around.table.ended_hands:
+        return "closed"
+    if data.turn_id is not None and short(data.turn_id) in seat.closed_turns:
+        return "closed"
+    here = seat.turn
+    if here and _is_about(step, here.hand_id, here.turn_id) and here.kind == "discard":
+        if seat.state is not DISCARDING:
+            return "closed"
+        if data.card is not None and data.card not in here.cards:
+            return "unknown_card"
+        return "older" if _is_older(step, here.choice) else "counts"
+    kept = next((one for one in seat.choices if one.hand == short(data.hand_id)), None)
+    return "older" if _is_older(step, kept) else "early"
+
+
+def interrupted(step: Step) -> str:
+    """Whether the running deadline lies within the interruption."""
+    assert isinstance(step.event, Interrupted)  # noqa: S101 - asked in cells of that trigger alone
+    start_, end = step.event.interruption
+    running = step.turn.deadline
+    return "deadline" if running is not None and start_ <= running < end else "none"
+
+
+def _has_departed(step: Step) -> bool:
+    """Whether the start's source has said later that the player left or the table closed."""
+    his = short(step.data.player_id)
+    closed = dict(step.around.table.closings).get(step.source, step.stamp)
+    return closed > step.stamp or any(
+        one.player == his and one.source == step.source and one.stamp > step.stamp
+        for one in step.seat.departures
+    )
+
+
+def _is_about(step: Step, hand_id: str, turn_id: str) -> bool:
+    return step.data.hand_id == hand_id and step.data.turn_id in (None, turn_id)
+
+
+def _is_older(step: Step, known: Choice | None) -> bool:
+    return known is not None and known.source == step.source and known.stamp > step.stamp
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, its answers in words for the diagrams, and where an answer cannot come."""
+
+    ask: Callable[[Step], str]
+    answers: Mapping[str, str]
+    only_in: Mapping[str, tuple[State, ...]] = field(default_factory=dict)
+    """Answers that are possible in these states alone."""
+
+    def possible(self, state: State) -> tuple[str, ...]:
+        """Return the answers that can come in a state."""
+        return tuple(
+            answer for answer in self.answers if state in self.only_in.get(answer, (state,))
+        )
+
+
+QUESTIONS: Mapping[str, Question] = {
+    "start": Question(start, {
+        "stale": "older than 10 minutes",
+        "no_chips": "a bet to a seat without chips",
+        "unknown_card": "a chosen card that is not held",
+        "repeated": "the turn is known",
+        "hand_over": "its hand has ended",
+        "overtaken": "a later turn has begun",
+        "departed": "the player has left since",
+        "uncovered": "not covered by the policy",
+        "discard": "a discard",
+        "betting": "a betting turn",
+    }),
+    "turn": Question(turn, {
+        "this": "this turn",
+        "closed": "a closed turn",
+        "unknown": "a turn not heard of",
+    }, {"this": WITH_TURN}),
+    "hand": Question(hand, {"this": "this hand", "another": "another hand"}, {"this": WITH_TURN}),
+    "departure": Question(departure, {
+        "his": "the player on turn",
+        "earlier": "before this turn began",
+        "another": "somebody else",
+        "repeated": "known already",
+    }, {"his": WITH_TURN, "earlier": WITH_TURN}),
+    "deadline": Question(deadline, {"due": "due", "moved": "moved"}),
+    "player": Question(player, {"connected": "connected", "away": "away"}),
+    "turn_end": Question(turn_end, {
+        "connected": "was connected at the turn end",
+        "away": "was away at the turn end",
+    }),
+    "price": Question(price, {"free": "check is free", "bet": "faces a bet"}),
+    "stake": Question(stake, {"in_pot": "money in the pot", "nothing": "nothing in the pot"}),
+    "bank": Question(bank, {"runs": "has a time bank", "none": "no time bank to run"}),
+    "grace": Question(grace, {
+        "granted": "the policy gives him a grace",
+        "withheld": "away before the turn, no grace by the policy",
+    }),
+    "buffer": Question(buffer, {
+        "passes": "the buffer is for everyone",
+        "skips": "the buffer is for those away",
+    }),
+    "word": Question(word, {"new": "a new word", "old": "an old word"}),
+    "card": Question(card, {"chosen": "a card is chosen", "none": "no card is chosen"}),
+    "choice": Question(choice, {
+        "counts": "for this discard",
+        "unknown_card": "a card that is not held",
+        "older": "older than the one that counts",
+        "closed": "for a closed discard",
+        "early": "for a discard to come",
+    }, {"counts": (DISCARDING,), "unknown_card": (DISCARDING,)}),
+    "interrupted": Question(interrupted, {
+        "deadline": "the deadline lies in it",
+        "none": "the deadline lies outside",
+    }),
+}  # fmt: skip
+
+
+def holds(step: Step, when: When) -> bool:
+    """Say whether a line's guard holds."""
+    for question, wanted in when.items():
+        answer = QUESTIONS[question].ask(step)
+        if answer != wanted and (isinstance(wanted, str) or answer not in wanted):
+            return False
+    return True

@@ -1,0 +1,196 @@
+"""One step of one seat: the only module that drives `transitions`.
+
+One shared flat machine serves every seat: the whole table is in it, ignored and refused cells too,
+so that exactly one line answers each event.  The step works on a copy: whatever raises, the seat is
+as it was.  No clock, no I/O: instants are arguments, deadlines stand in the seat and are told with
+`until`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from transitions import Machine
+
+from statecharts.chart import OPEN, PRESENCE, TABLE
+from statecharts.decisions import Output, PolicyName, SeatChanged, TurnUncovered
+from statecharts.digests import short
+from statecharts.effects import EFFECTS, bank_used
+from statecharts.events import Event
+from statecharts.guards import holds
+from statecharts.instants import MILLISECOND
+from statecharts.lines import Line, Refused, Row, State, Trigger
+from statecharts.policy import Policy
+from statecharts.presence import Reset, Resets, Sessions, Word, after_reset, hear
+from statecharts.refusals import Code, Refusal
+from statecharts.seat import Seat, Turn
+from statecharts.step import Interrupted, Step, WakeUp
+from statecharts.surroundings import Surroundings
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a step gives: the seat after it, the line of the table that applied, what to publish."""
+
+    seat: Seat
+    line: Line
+    outputs: tuple[Output, ...] = ()
+
+
+def step(
+    seat: Seat,
+    event: Event | WakeUp | Interrupted,
+    at: int,
+    reference: int,
+    policy: Policy,
+    around: Surroundings,
+) -> Outcome:
+    """Put one event, deadline or interruption to a seat.
+
+    `at` is the instant at which it takes effect (the arrival, or the deadline itself), `reference`
+    the event's reference time, both in microseconds since 1970; `policy` is for a turn that it
+    opens. Raises Refusal where the table refuses the message.  `seat` is never changed.
+    """
+    draft = Step(seat.copy(), event, at, reference, policy, around)
+    if event.name in PRESENCE:
+        _write_down(draft)
+    while True:
+        _EVENTS[event.name].trigger(draft, draft)
+        line = draft.line
+        if isinstance(line, Refused):
+            assert isinstance(event, Event)  # noqa: S101 - only messages are refused
+            raise Refusal(Code(line.code), line.why, event.identity)
+        if not isinstance(line, Row):
+            assert line is not None  # noqa: S101 - every cell is in the machine
+            return Outcome(seat, line)
+        if not line.again:
+            return Outcome(draft.seat, line, tuple(draft.outputs))
+
+
+def abandon(seat: Seat, at: int) -> Outcome | None:
+    """Give up an open turn that a fault of ours keeps us from deciding; None if there is none.
+
+    The one change that is not in the table: it must work where the table's own code has failed.
+    """
+    turn = seat.turn
+    if turn is None or seat.state not in OPEN:
+        return None
+    left = seat.copy()
+    left.turn, left.state = None, State.IDLE
+    left.closed_turns = (*seat.closed_turns, short(turn.turn_id))
+    notice = TurnUncovered(
+        at=at,
+        table_id=seat.table_id,
+        seat=seat.number,
+        hand_id=turn.hand_id,
+        turn_id=turn.turn_id,
+        player_id=turn.player_id,
+        seq=left.next_seq(),
+        policy=PolicyName(name=turn.policy.name, digest=turn.policy.digest),
+        reason="failed",
+    )
+    return Outcome(left, ABANDONED, (notice,))
+
+
+ABANDONED = Row("abandoned", State.IDLE, Trigger.DEADLINE, {}, State.IDLE, "", "a fault of ours")
+
+
+def _apply(line: Line) -> Callable[[Step], None]:
+    """Make the machine's callback for one line: it runs when the state has been set."""
+
+    def apply(draft: Step) -> None:
+        draft.line = line
+        if not isinstance(line, Row):
+            return
+        turn = draft.seat.turn
+        connected = draft.connected() if turn else None
+        EFFECTS[line.effect](draft, line)
+        if line.target is not None or line.trigger is Trigger.INTERRUPTION:
+            turn = draft.seat.turn or turn
+            assert turn is not None  # noqa: S101 - a change of state begins or ends with a turn
+            draft.outputs.append(_changed(draft, line, turn, connected))
+
+    return apply
+
+
+def _changed(draft: Step, row: Row, turn: Turn, connected: bool | None) -> SeatChanged:
+    seat = draft.seat
+    closes = row.source in OPEN and seat.state not in OPEN
+    return SeatChanged(
+        at=draft.at,
+        table_id=seat.table_id,
+        seat=seat.number,
+        hand_id=turn.hand_id,
+        turn_id=turn.turn_id,
+        player_id=turn.player_id,
+        seq=seat.next_seq(),
+        from_=row.source,
+        to=seat.state,
+        trigger=row.trigger,
+        until=seat.deadline,
+        connected=draft.connected() if connected is None else connected,
+        time_bank_used_ms=bank_used(draft, row, turn) // MILLISECOND if closes else None,
+    )
+
+
+def _write_down(draft: Step) -> None:
+    """Write a word of presence into the seat, and into its picture of the turn end where it belongs."""
+    seat, turn = draft.seat, draft.seat.turn
+    keep = short(turn.player_id) if turn else None
+    told = _told(draft, seat.sessions, draft.around.resets, keep)
+    if told is not None:
+        seat.sessions = told
+        draft.word_is_new = True
+    if turn is None or turn.sessions_at_end is None or turn.ended is None:
+        return
+    if turn.buffer_end is None or draft.at > turn.buffer_end or draft.reference > turn.ended:
+        return  # what is known when the buffer ends is settled, and later words are of later times
+    before = {
+        source: reset
+        for source, reset in draft.around.resets.items()
+        if reset.reference <= turn.ended
+    }
+    told = _told(draft, turn.sessions_at_end, before, keep)
+    if told is not None:
+        seat.turn = replace(turn, sessions_at_end=told)
+        draft.word_is_new = True
+
+
+def _told(draft: Step, sessions: Sessions, resets: Resets, keep: int | None) -> Sessions | None:
+    data = draft.data
+    if draft.event.name is Trigger.GATEWAY_RESET:
+        return after_reset(sessions, Reset(short(data.gateway), draft.stamp, draft.reference))
+    connected = draft.event.name is Trigger.PLAYER_CONNECTED
+    word = Word(
+        session=short(data.session_id),
+        player=short(data.player_id),
+        source=draft.source,
+        stamp=draft.stamp,
+        reference=draft.reference,
+        connected=connected,
+        sole=connected and data.sole,
+    )
+    return hear(sessions, word, resets, keep)
+
+
+def _machine() -> Machine:
+    machine = Machine(
+        model=None,
+        states=State,
+        initial=State.IDLE,
+        auto_transitions=False,
+    )
+    for line in TABLE:
+        machine.add_transition(
+            line.trigger.value,
+            line.source,
+            line.target if isinstance(line, Row) else None,  # None: internal, the state stays
+            conditions=[lambda draft, when=line.when: holds(draft, when)],
+            after=[_apply(line)],
+        )
+    return machine
+
+
+MACHINE = _machine()
+_EVENTS = {trigger: MACHINE.events[trigger.value] for trigger in Trigger}

@@ -1,0 +1,90 @@
+"""The rules that a decision can be answered with: their ids, and the sentence behind each.
+
+Ids and sources are those of the policy reading; the sources `I.i` ... `D7` are the paragraphs of
+the published policy, `ours` is what its text leaves open and we settle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Action(StrEnum):
+    """What is done for the player."""
+
+    CHECK = "check"
+    FOLD = "fold"
+    DISCARD = "discard"
+
+
+class Basis(StrEnum):
+    """Whether the published text says so, or our reading of what it leaves open."""
+
+    TEXT = "text"
+    OURS = "ours"
+
+
+class Rule(StrEnum):
+    """The id that a decision carries."""
+
+    CHECK_AVAILABLE = "check-available"
+    NOTHING_IN_POT = "nothing-in-pot"
+    GRACE_EXPIRED = "grace-expired"
+    TURN_TIMEOUT = "turn-timeout"
+    AWAY_BEFORE_TURN = "away-before-turn"
+    CHOSEN_CARD = "chosen-card"
+    RIGHTMOST_CARD = "rightmost-card"
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """Why a rule holds: the policy's paragraph, and a sentence for the player."""
+
+    basis: Basis
+    source: str
+    sentence: str
+
+
+GROUNDS: Mapping[Rule, Ground] = {
+    Rule.CHECK_AVAILABLE: Ground(
+        Basis.TEXT,
+        "I.i",
+        "You were disconnected when your time ran out and a check was free, so you were checked.",
+    ),
+    Rule.NOTHING_IN_POT: Ground(
+        Basis.TEXT,
+        "I.ii.A",
+        "You were disconnected when your time ran out, faced a bet and had no money in the pot, "
+        "so you were folded.",
+    ),
+    Rule.GRACE_EXPIRED: Ground(
+        Basis.TEXT,
+        "I.ii.B",
+        "You were disconnected when your time ran out, faced a bet and had money in the pot; you "
+        "were still away when the buffer and the disconnection time were over, so you were folded.",
+    ),
+    Rule.TURN_TIMEOUT: Ground(
+        Basis.OURS,
+        "ours",
+        "You were connected and did not act before your time ran out: a check where it was free, "
+        "else a fold.",
+    ),
+    Rule.AWAY_BEFORE_TURN: Ground(
+        Basis.OURS,
+        "ours",
+        "You were away before your turn began and did not come back during it; this room gives no "
+        "disconnection time then, so you were folded.",
+    ),
+    Rule.CHOSEN_CARD: Ground(
+        Basis.TEXT,
+        "D6a",
+        "Your discard time ran out, so the card that you had chosen was discarded.",
+    ),
+    Rule.RIGHTMOST_CARD: Ground(
+        Basis.TEXT,
+        "D6b",
+        "Your discard time ran out with no card chosen, so your rightmost card was discarded.",
+    ),
+}

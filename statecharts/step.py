@@ -1,0 +1,92 @@
+"""One step under way: what guards read and effects change.
+
+The machine takes it for its model: its `state` is the seat's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from statecharts.decisions import Output
+from statecharts.digests import short
+from statecharts.events import Event
+from statecharts.lines import Line, State, Trigger
+from statecharts.policy import Policy
+from statecharts.presence import is_connected
+from statecharts.seat import Seat, Turn
+from statecharts.surroundings import Interruption, Surroundings
+
+
+@dataclass(frozen=True, slots=True)
+class WakeUp:
+    """The deadline `due` has come; `made` is the instant at which that was noticed."""
+
+    due: int
+    made: int
+    name: Trigger = Trigger.DEADLINE
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupted:
+    """An interruption, told to every seat with a deadline in it."""
+
+    interruption: Interruption
+    name: Trigger = Trigger.INTERRUPTION
+
+
+@dataclass(slots=True)
+class Step:
+    """A draft of the seat, what happens to it and when; `outputs` in the order of their `seq`."""
+
+    seat: Seat
+    event: Event | WakeUp | Interrupted
+    at: int
+    """When it takes effect: the arrival of an event, the instant of a deadline."""
+    reference: int
+    """The event's reference time (contract, "Time")."""
+    policy: Policy
+    """For a turn that this step may open; an open turn has its own."""
+    around: Surroundings
+    word_is_new: bool = False
+    """Of a presence word: it has been written down."""
+    line: Line | None = None
+    outputs: list[Output] = field(default_factory=list)
+
+    @property
+    def state(self) -> State:
+        """The machine's state, which is the seat's."""
+        return self.seat.state
+
+    @state.setter
+    def state(self, value: State) -> None:
+        self.seat.state = value
+
+    @property
+    def turn(self) -> Turn:
+        """The seat's turn, where the table has made sure that there is one."""
+        assert self.seat.turn is not None  # noqa: S101 - the chart's states guarantee it
+        return self.seat.turn
+
+    @property
+    def data(self) -> Any:  # noqa: ANN401 - the payload that the trigger names
+        """The event's payload."""
+        assert isinstance(self.event, Event)  # noqa: S101 - the table's cell guarantees it
+        return self.event.data
+
+    @property
+    def stamp(self) -> int:
+        """The event's `time` by its source's clock."""
+        assert isinstance(self.event, Event)  # noqa: S101 - as above
+        return self.event.stamp
+
+    @property
+    def source(self) -> int:
+        """Digest of the event's source."""
+        assert isinstance(self.event, Event)  # noqa: S101 - as above
+        return short(self.event.source)
+
+    def connected(self) -> bool:
+        """Whether the player on turn is connected, by all that is known now."""
+        turn = self.turn
+        return is_connected(self.seat.sessions, short(turn.player_id), turn.told_connected)

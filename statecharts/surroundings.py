@@ -1,0 +1,45 @@
+"""What is known around a seat: of its table, and of the shard that both belong to.
+
+Immutable values: a step reads them, the shard replaces them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from statecharts.presence import Reset
+
+MAX_HANDS = 32
+MAX_SOURCES = 8
+
+
+class Interruption(NamedTuple):
+    """A time in which nothing could be heard: `end` includes the time to settle after it."""
+
+    start: int
+    end: int
+
+
+class Table(NamedTuple):
+    """A table's facts: the hands that have ended (digests), and its latest closing by source."""
+
+    ended_hands: tuple[int, ...] = ()
+    closings: tuple[tuple[int, int], ...] = ()
+
+
+class Surroundings(NamedTuple):
+    """All that a step may read beside the seat itself."""
+
+    table: Table = Table()
+    resets: Mapping[int, Reset] = MappingProxyType({})
+    interruptions: tuple[Interruption, ...] = ()
+
+
+def settled(instant: int, interruptions: tuple[Interruption, ...]) -> int:
+    """Return an instant moved out of every interruption in which it lies."""
+    for interruption in interruptions:
+        if interruption.start <= instant <= interruption.end:
+            instant = interruption.end
+    return instant
