@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from statecharts import money
-from statecharts.chart import DISCARDING, WITH_TURN
+from statecharts.chart import DISCARDING, GRACE, RETURNED, WITH_TURN
 from statecharts.digests import short
 from statecharts.instants import SECOND
-from statecharts.lines import State, When
+from statecharts.lines import State, Trigger, When
 from statecharts.payloads import DiscardTurn
 from statecharts.presence import is_connected
 from statecharts.seat import Choice
@@ -197,14 +197,43 @@ class Question:
 
     ask: Callable[[Step], str]
     answers: Mapping[str, str]
-    only_in: Mapping[str, tuple[State, ...]] = field(default_factory=dict)
-    """Answers that are possible in these states alone."""
+    only: Mapping[str, Callable[[State, Trigger], bool]] = field(default_factory=dict)
+    """Answers that are possible in some cells alone."""
 
-    def possible(self, state: State) -> tuple[str, ...]:
-        """Return the answers that can come in a state."""
+    def possible(self, state: State, trigger: Trigger) -> tuple[str, ...]:
+        """Return the answers that can come in a cell."""
         return tuple(
-            answer for answer in self.answers if state in self.only_in.get(answer, (state,))
+            answer
+            for answer in self.answers
+            if answer not in self.only or self.only[answer](state, trigger)
         )
+
+
+def _with_turn(state: State, _: Trigger) -> bool:
+    return state in WITH_TURN
+
+
+def _in_discard(state: State, _: Trigger) -> bool:
+    return state is DISCARDING
+
+
+def _by_a_return(state: State, trigger: Trigger) -> bool:
+    """He who was away can turn out to be connected by the word of a return alone."""
+    return state not in (GRACE, RETURNED) or trigger is Trigger.PLAYER_CONNECTED
+
+
+def _by_a_return_if_away(state: State, trigger: Trigger) -> bool:
+    return state is not GRACE or trigger is Trigger.PLAYER_CONNECTED
+
+
+def _somebody_else(state: State, trigger: Trigger) -> bool:
+    """A table's closing concerns every open turn."""
+    return state not in WITH_TURN or trigger is not Trigger.TABLE_CLOSED
+
+
+def _told_by_seat(_: State, trigger: Trigger) -> bool:
+    """The closings of a table are remembered with the table, not in its seats."""
+    return trigger is not Trigger.TABLE_CLOSED
 
 
 QUESTIONS: Mapping[str, Question] = {
@@ -224,20 +253,27 @@ QUESTIONS: Mapping[str, Question] = {
         "this": "this turn",
         "closed": "a closed turn",
         "unknown": "a turn not heard of",
-    }, {"this": WITH_TURN}),
-    "hand": Question(hand, {"this": "this hand", "another": "another hand"}, {"this": WITH_TURN}),
+    }, {"this": _with_turn}),
+    "hand": Question(hand, {"this": "this hand", "another": "another hand"}, {"this": _with_turn}),
     "departure": Question(departure, {
         "his": "the player on turn",
         "earlier": "before this turn began",
         "another": "somebody else",
         "repeated": "known already",
-    }, {"his": WITH_TURN, "earlier": WITH_TURN}),
+    }, {
+        "his": _with_turn,
+        "earlier": _with_turn,
+        "another": _somebody_else,
+        "repeated": _told_by_seat,
+    }),
     "deadline": Question(deadline, {"due": "due", "moved": "moved"}),
-    "player": Question(player, {"connected": "connected", "away": "away"}),
+    "player": Question(player, {"connected": "connected", "away": "away"}, {
+        "connected": _by_a_return_if_away,
+    }),
     "turn_end": Question(turn_end, {
         "connected": "was connected at the turn end",
         "away": "was away at the turn end",
-    }),
+    }, {"connected": _by_a_return}),
     "price": Question(price, {"free": "check is free", "bet": "faces a bet"}),
     "stake": Question(stake, {"in_pot": "money in the pot", "nothing": "nothing in the pot"}),
     "bank": Question(bank, {"runs": "has a time bank", "none": "no time bank to run"}),
@@ -257,7 +293,7 @@ QUESTIONS: Mapping[str, Question] = {
         "older": "older than the one that counts",
         "closed": "for a closed discard",
         "early": "for a discard to come",
-    }, {"counts": (DISCARDING,), "unknown_card": (DISCARDING,)}),
+    }, {"counts": _in_discard, "unknown_card": _in_discard}),
     "interrupted": Question(interrupted, {
         "deadline": "the deadline lies in it",
         "none": "the deadline lies outside",
@@ -267,8 +303,11 @@ QUESTIONS: Mapping[str, Question] = {
 
 def holds(step: Step, when: When) -> bool:
     """Say whether a line's guard holds."""
+    answers = step.answers
     for question, wanted in when.items():
-        answer = QUESTIONS[question].ask(step)
+        answer = answers.get(question)
+        if answer is None:
+            answer = answers[question] = QUESTIONS[question].ask(step)
         if answer != wanted and (isinstance(wanted, str) or answer not in wanted):
             return False
     return True

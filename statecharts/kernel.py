@@ -31,11 +31,16 @@ from statecharts.surroundings import Surroundings
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a step gives: the seat after it, the line of the table that applied, what to publish."""
+    """What a step gives: the seat after it, the lines of the table that applied, what to publish."""
 
     seat: Seat
-    line: Line
+    lines: tuple[Line, ...]
     outputs: tuple[Output, ...] = ()
+
+    @property
+    def line(self) -> Line:
+        """The line that settled it: the only one, but where a new turn has cancelled another."""
+        return self.lines[-1]
 
 
 def step(
@@ -55,17 +60,19 @@ def step(
     draft = Step(seat.copy(), event, at, reference, policy, around)
     if event.name in PRESENCE:
         _write_down(draft)
+    lines: list[Line] = []
     while True:
         _EVENTS[event.name].trigger(draft, draft)
         line = draft.line
         if isinstance(line, Refused):
             assert isinstance(event, Event)  # noqa: S101 - only messages are refused
             raise Refusal(Code(line.code), line.why, event.identity)
+        assert line is not None  # noqa: S101 - the table covers every cell
+        lines.append(line)
         if not isinstance(line, Row):
-            assert line is not None  # noqa: S101 - every cell is in the machine
-            return Outcome(seat, line)
+            return Outcome(seat, tuple(lines))
         if not line.again:
-            return Outcome(draft.seat, line, tuple(draft.outputs))
+            return Outcome(draft.seat, tuple(lines), tuple(draft.outputs))
 
 
 def abandon(seat: Seat, at: int) -> Outcome | None:
@@ -90,7 +97,7 @@ def abandon(seat: Seat, at: int) -> Outcome | None:
         policy=PolicyName(name=turn.policy.name, digest=turn.policy.digest),
         reason="failed",
     )
-    return Outcome(left, ABANDONED, (notice,))
+    return Outcome(left, (ABANDONED,), (notice,))
 
 
 ABANDONED = Row("abandoned", State.IDLE, Trigger.DEADLINE, {}, State.IDLE, "", "a fault of ours")
@@ -181,7 +188,8 @@ def _machine() -> Machine:
         initial=State.IDLE,
         auto_transitions=False,
     )
-    for line in TABLE:
+    # Guards exclude each other, so their order is free: what mostly happens is asked for first.
+    for line in sorted(TABLE, key=lambda line: not isinstance(line, Row)):
         machine.add_transition(
             line.trigger.value,
             line.source,

@@ -64,7 +64,8 @@ def hear(sessions: Sessions, word: Word, resets: Resets, keep: int | None) -> Se
 
     `keep` is the player whose sessions are forgotten last when there are too many.
     """
-    known = next((session for session in sessions if session.id == word.session), None)
+    of = (word.player, word.session)
+    known = next((session for session in sessions if (session.player, session.id) == of), None)
     if known is not None and not _overrides(word, known):
         return None
     status = Status.LIVE if word.connected else Status.DEAD
@@ -125,12 +126,12 @@ def _after_sole(session: Session, word: Word) -> Session:
 
 
 def _bounded(sessions: list[Session], keep: int | None) -> Sessions:
-    """Forget the oldest beyond the bound: dead before live, and of other players first."""
+    """Forget the oldest beyond the bound: of other players first, and dead before live."""
     while len(sessions) > MAX_SESSIONS:
         sessions.remove(
             min(
                 sessions[:-1],  # never the one just heard of; the first of equals is the oldest
-                key=lambda one: (one.status is Status.LIVE, one.player == keep, -one.status),
+                key=lambda one: (one.player == keep, one.status is Status.LIVE, -one.status),
             )
         )
     return tuple(sessions)

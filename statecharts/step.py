@@ -50,6 +50,8 @@ class Step:
     around: Surroundings
     word_is_new: bool = False
     """Of a presence word: it has been written down."""
+    answers: dict[str, str] = field(default_factory=dict)
+    """The guards' questions answered so far; nothing that they read changes before a line applies."""
     line: Line | None = None
     outputs: list[Output] = field(default_factory=list)
 
