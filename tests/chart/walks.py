@@ -1,0 +1,225 @@
+"""Random walks of one seat, until every line of the table has been met in real life.
+
+The walker knows no guard: it plays events of a small alphabet with awkward stamps, its deadlines, wrong
+wake-ups and interruptions, under policies that differ in each key, and keeps for each line the first step
+in which it applied.  So that a line is reachable is proved by a path to it.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import count
+from typing import Any, NamedTuple
+
+from actors import policies
+from statecharts import kernel
+from statecharts.chart import TABLE
+from statecharts.digests import short
+from statecharts.events import Event
+from statecharts.instants import SECOND
+from statecharts.kernel import Outcome
+from statecharts.lines import Line, State, Trigger
+from statecharts.payloads import PAYLOADS, TURNS
+from statecharts.policy import Policy
+from statecharts.presence import Reset
+from statecharts.refusals import Refusal
+from statecharts.seat import Seat
+from statecharts.step import Interrupted, WakeUp
+from statecharts.surroundings import Interruption, Surroundings, Table
+
+ADDA52 = policies.bundled().default
+POLICIES = tuple(
+    Policy.model_validate({**ADDA52.model_dump(), **keys})
+    for keys in (
+        {},
+        {"away_before_turn": "no_grace", "buffer_for": "away"},
+        {"time_bank_while_away": "always", "min_seconds_after_return": 10},
+    )
+)
+START = 1_800_000_000 * SECOND
+MAX_WALKS = 20_000
+STEPS = 20
+
+
+@dataclass(frozen=True)
+class Met:
+    """The arguments of a step in which a line applied, and what it gave."""
+
+    seat: Seat
+    event: Event | WakeUp | Interrupted
+    at: int
+    reference: int
+    policy: Policy
+    around: Surroundings
+    result: Outcome | Refusal
+
+    def again(self) -> Outcome:
+        """Take the same step once more."""
+        return kernel.step(self.seat, self.event, self.at, self.reference, self.policy, self.around)
+
+
+class Place(NamedTuple):
+    """Where a walk has been, and another can go on."""
+
+    seat: Seat
+    around: Surroundings
+    now: int
+    policy: Policy
+
+
+@cache
+def met() -> dict[str, Met]:
+    """Return for each line's id a step in which it applied; lines that were never met are missing."""
+    found: dict[str, Met] = {}
+    places: dict[State, list[Place]] = {}
+    for number in range(MAX_WALKS):
+        missing = [line for line in TABLE if line.id not in found]
+        if not missing:
+            break
+        chance = random.Random(number)
+        aim = chance.choice(missing)
+        place = Place(Seat("t1", 1), Surroundings(), START, chance.choice(POLICIES))
+        if number % 4 and aim.source in places:  # go on from where another walk has been
+            place = chance.choice(places[aim.source])
+        _Walk(chance, found, places, place, aim.trigger).go()
+    return found
+
+
+class _Walk:
+    def __init__(
+        self,
+        chance: random.Random,
+        found: dict[str, Met],
+        places: dict[State, list[Place]],
+        place: Place,
+        favourite: Trigger,
+    ) -> None:
+        self.chance = chance
+        self.found = found
+        self.places = places
+        self.seat, self.around, self.now, self.policy = place
+        self.turns = count()
+        # Each walk has a taste for some events and for a pace, so that rare courses come soon.
+        self.pace = chance.choice([0.1, 0.5, 2])
+        self.taste = {trigger: 4 ** chance.randint(0, 3) for trigger in PAYLOADS}
+        self.taste[Trigger.TURN_STARTED] = 4 ** chance.randint(0, 2)
+        if favourite in self.taste:
+            self.taste[favourite] *= 8
+        self.lags = chance.sample([0, 0, 0, 0.2, 1, 5, 5, 25, 700], 3)
+
+    def go(self) -> None:
+        for _ in range(STEPS):
+            deadline = self.seat.deadline
+            kind = self.chance.random()
+            if kind < 0.2 and deadline is not None:
+                self.now = max(self.now, deadline)
+                self.step(WakeUp(deadline, self.now), deadline)
+            elif kind < 0.23:
+                self.step(WakeUp(self.now - 1, self.now), self.now)
+            elif kind < 0.26:
+                start = self.now - self.chance.choice([1, 30]) * SECOND
+                interruption = Interruption(start, self.now + self.chance.choice([0, 30]) * SECOND)
+                self.step(Interrupted(interruption), self.now)
+            else:
+                self.now += int(self.chance.choice([0, 0.2, 1, 4]) * self.pace * SECOND)
+                while self.seat.deadline is not None and self.seat.deadline < self.now:
+                    self.step(WakeUp(self.seat.deadline, self.now), self.seat.deadline)
+                self.step(self.event(), self.now)
+
+    def step(self, event: Event | WakeUp | Interrupted, at: int) -> None:
+        reference = min(at, event.stamp) if isinstance(event, Event) else at
+        if isinstance(event, Event):
+            self.learn(event, reference)
+        before, result = self.seat, None
+        try:
+            result = kernel.step(before, event, at, reference, self.policy, self.around)
+        except Refusal as refusal:
+            lines: tuple[Line, ...] = tuple(
+                one
+                for one in TABLE
+                if (one.source, one.trigger, one.why) == (before.state, event.name, refusal.detail)
+            )
+            result_or_refusal: Outcome | Refusal = refusal
+        else:
+            lines, result_or_refusal = result.lines, result
+            if result.seat.state is not before.state:
+                place = Place(result.seat, self.around, self.now, self.policy)
+                self.places.setdefault(result.seat.state, []).append(place)
+            self.seat = result.seat
+        met_here = Met(before, event, at, reference, self.policy, self.around, result_or_refusal)
+        for line in lines:
+            self.found.setdefault(line.id, met_here)
+
+    def learn(self, event: Event, reference: int) -> None:
+        """Note what the shard would note around the seat."""
+        table = self.around.table
+        if event.name is Trigger.HAND_ENDED:
+            ended = (*table.ended_hands, short(event.data.hand_id))
+            self.around = self.around._replace(table=table._replace(ended_hands=ended))
+        if event.name is Trigger.TABLE_CLOSED:
+            closings = ((short(event.source), event.stamp),)
+            self.around = self.around._replace(table=table._replace(closings=closings))
+        if event.name is Trigger.GATEWAY_RESET:
+            reset = Reset(short(event.data.gateway), event.stamp, reference)
+            self.around = self.around._replace(resets={reset.source: reset})
+
+    def event(self) -> Event:
+        trigger = self.chance.choices(list(self.taste), weights=list(self.taste.values()))[0]
+        of_table = trigger in (Trigger.HAND_ENDED, Trigger.TABLE_CLOSED)
+        return Event(
+            id="e",
+            source=self.chance.choice(["/engine", "/gateway"]),
+            name=trigger,
+            stamp=self.now - int(self.chance.choice(self.lags) * SECOND),
+            table_id="t1",
+            seat=None if of_table else 1,
+            data=self.data(trigger),
+        )
+
+    def data(self, trigger: Trigger) -> Any:
+        one_of = self.chance.choice
+        hand_id, player_id = (
+            one_of(["h1", "h2", f"h{next(self.turns)}"]),
+            one_of(["p1", "p1", "p1", "p2"]),
+        )
+        turn_id = one_of([f"{next(self.turns)}", f"{one_of(range(8))}"])
+        here = self.seat.turn
+        if here and one_of([True, False]):
+            hand_id, turn_id = here.hand_id, here.turn_id
+        ids = {"hand_id": hand_id, "turn_id": turn_id, "player_id": player_id}
+        if trigger is Trigger.TURN_STARTED:
+            contributed = one_of([0, 50])
+            betting = {
+                "kind": "betting",
+                "to_call": one_of([0, 100, 100]),
+                "contributed": contributed,
+                "pots": [contributed + one_of([0, 500])],
+                "big_blind": 100,
+                "time_bank_seconds": one_of([0, 0, 10]),
+                "stack": one_of([None, None, None, 0]),
+            }
+            discard = {
+                "kind": "discard",
+                "cards": ["As", "Kd", "7c"],
+                "chosen": one_of([None, None, "As", "2h"]),
+            }
+            data = {
+                **ids,
+                **one_of([betting, betting, discard]),
+                "turn_seconds": one_of([3, 20]),
+                "format": one_of(["cash", "cash", "cash", "tournament"]),
+                "connected": one_of([None, True, False]),
+            }
+            return TURNS[data["kind"]].model_validate(data)
+        data = {
+            **ids,
+            "session_id": one_of(["s1", "s2", "s3"]),
+            "sole": one_of([False, False, True]),
+            "card": one_of(["As", "Kd", "2h", None]),
+            "gateway": one_of(["/engine", "/gateway"]),
+        }
+        if trigger is Trigger.CARD_CHOSEN and one_of([True, True, False]):
+            data["turn_id"] = None
+        return PAYLOADS[trigger].model_validate(data)
