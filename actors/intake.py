@@ -6,12 +6,12 @@ No I/O: the deliveries in their order, and the instants at which they are taken,
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable
 
 from structlog.typing import FilteringBoundLogger
 
 from actors import messages, ticks
 from actors.arrivals import Arrivals
+from actors.journal import Record
 from actors.options import Options
 from actors.shard import Shard, Verdict, refused
 from actors.slots import is_addressed_right
@@ -38,18 +38,19 @@ class Intake:
         self._settle = from_seconds(options.settle_seconds)
         self._covered: deque[str] = deque(maxlen=2 * options.prefetch)
         self._group: list[str] = []
-        self._last_sign_of_life: int | None = None
+        self.sign_of_life: int | None = None
+        """When a tick was last back, in microseconds since 1970."""
 
     def begin(self, now: int) -> list[Message]:
         """A connection begins; what was cut off for long is an interruption."""
         self.arrivals.begin()
-        if self._last_sign_of_life is None:
-            self._last_sign_of_life = now
+        if self.sign_of_life is None:
+            self.sign_of_life = now
         return self.notice_interruption(now)
 
     def notice_interruption(self, now: int) -> list[Message]:
         """Move the deadlines of a time in which no tick came back (contract, "Time")."""
-        last = self._last_sign_of_life
+        last = self.sign_of_life
         if last is None or now - last <= self._settle:
             return []
         interruption = Interruption(last, now + self._settle)
@@ -79,9 +80,11 @@ class Intake:
         covered, self._group = tuple(self._group), []
         return covered
 
-    def restore_covered(self, keys: Iterable[str]) -> None:
-        """Take over the keys of another life of this shard."""
-        self._covered.extend(keys)
+    def restore(self, record: Record) -> None:
+        """Take over what another life of this shard has written."""
+        self.shard.restore(record.changes)
+        self._covered.extend(record.covered)
+        self.sign_of_life = record.sign_of_life
 
     # -- Time
 
@@ -94,7 +97,7 @@ class Intake:
         stamp = delivery.headers.get("timestamp_in_ms")
         arrival = self.arrivals.of_tick(tick.sent, stamp, now, ours=ours)
         if ours:
-            self._last_sign_of_life = now
+            self.sign_of_life = now
         return self._told(self.shard.fire(arrival, now))
 
     # -- Events

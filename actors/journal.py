@@ -38,6 +38,8 @@ class Record:
     """Keys of the deliveries, whatever their verdict: delivered again, they are acknowledged unseen."""
     sent_through: int
     """All up to this number has been confirmed."""
+    sign_of_life: int | None
+    """When a tick was last back (microseconds since 1970): the shard was alive then."""
 
 
 class Journal(Protocol):
@@ -74,7 +76,9 @@ class MemoryJournal:
         if self._last is None:
             return None
         whole = replace(self._last.changes, seats=dict(self._seats), tables=dict(self._tables))
-        return Record(whole, tuple(self._outbox), tuple(self._covered), self._last.sent_through)
+        return replace(
+            self._last, changes=whole, outbox=tuple(self._outbox), covered=tuple(self._covered)
+        )
 
 
 def _lay_over(whole: dict[Key, Known[Value]], changes: Mapping[Key, Known[Value] | None]) -> None:

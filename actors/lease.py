@@ -109,6 +109,7 @@ class Lease:
                 self._outbox.add(messages),
                 self._intake.take_covered(),
                 self._outbox.sent_through,
+                self._intake.sign_of_life,
             )
         )
         await self._outbox.send(self._connection)

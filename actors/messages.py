@@ -13,7 +13,7 @@ from statecharts.refusals import Refusal
 MOVED = "seatwarden-moved"
 """Header of an event that was moved: it is moved once."""
 
-_OF_MOST_TURNS = (State.IDLE, State.ACTING, State.DISCARDING)
+_OF_MOST_TURNS = ({State.IDLE, State.ACTING}, {State.IDLE, State.DISCARDING})
 
 
 def is_told(output: Output, *, all_changes: bool) -> bool:
@@ -21,7 +21,7 @@ def is_told(output: Output, *, all_changes: bool) -> bool:
     return (
         all_changes
         or not isinstance(output, SeatChanged)
-        or not (output.from_ in _OF_MOST_TURNS and output.to in _OF_MOST_TURNS)
+        or {output.from_, output.to} not in _OF_MOST_TURNS
     )
 
 

@@ -74,8 +74,7 @@ class Worker:
     async def _restore(self) -> None:
         record = await self._journal.restore()
         if record is not None:
-            self.intake.shard.restore(record.changes)
-            self.intake.restore_covered(record.covered)
+            self.intake.restore(record)
             self.outbox.restore(record.outbox, record.sent_through)
 
     async def _connect(self, stop: asyncio.Event) -> Connection | None:

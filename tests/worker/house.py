@@ -1,0 +1,196 @@
+"""A house of play in virtual time: a memory broker, a worker on it, and a game backend that listens."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from collections.abc import Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from actors import policies
+from actors.clock import VirtualClock
+from actors.journal import Journal, MemoryJournal
+from actors.memory import MemoryBroker, MemoryTransport
+from actors.options import Options
+from actors.shard import Shard
+from actors.slots import routing_key
+from actors.topology import DEAD_LETTERS, DECISIONS, EVENTS, shard_queue, topology
+from actors.transport import Binding, Connection, Delivery, Message, Queue, Topology
+from actors.worker import Worker
+from statecharts.instants import SECOND, from_rfc3339, from_seconds, to_rfc3339
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+START = from_rfc3339("2026-03-01T12:00:00Z")
+STEP = 50_000
+QUEUE = shard_queue(0)
+
+
+class House:
+    """Everything stands still between calls; time passes in `pass_time` alone."""
+
+    def __init__(self, options: Options | None = None, *, stamps: bool = False) -> None:
+        self.clock = VirtualClock(START)
+        self.broker = MemoryBroker(self.clock, stamps=stamps)
+        self.options = options or Options()
+        self.journal: Journal = MemoryJournal()
+        self.told: list[dict[str, Any]] = []
+        self.worker = self._worker()
+        self._stop = asyncio.Event()
+        self._running: asyncio.Task[None] | None = None
+        self._backend: Connection | None = None
+        self._peer: object = None
+        self._ids = itertools.count()
+
+    # -- The worker
+
+    def begin(self) -> None:
+        """Start the worker."""
+        self._stop = asyncio.Event()
+        self._running = asyncio.create_task(self.worker.run(self._stop))
+
+    async def stop(self) -> None:
+        """Tell the worker to stop, and wait until it has."""
+        self._stop.set()
+        if self._running is not None:
+            await self._running
+
+    async def kill(self) -> None:
+        """End the worker as a crash would: wherever it is; a new one has the journal alone."""
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.gather(self._running, return_exceptions=True)
+        self.worker = self._worker()
+
+    def _worker(self) -> Worker:
+        shard = Shard(policies.bundled(), max_clock_lag=2 * SECOND)
+        log = structlog.wrap_logger(structlog.ReturnLogger())
+        return Worker(
+            MemoryTransport(self.broker), shard, self.clock, self.options, log, self.journal
+        )
+
+    def cut_worker(self, reason: str) -> None:
+        """Drop the worker's connection, without a notice."""
+        for peer in self.broker.connections:
+            if peer is not self._peer:
+                self.broker.cut(peer, reason)
+
+    # -- The game backend
+
+    async def publish(
+        self,
+        name: str,
+        data: Mapping[str, Any],
+        *,
+        subject: str = "t1/1",
+        seconds: float | None = None,
+        key: str | None = None,
+    ) -> None:
+        """Publish an event stamped `seconds` after the start, now if left out."""
+        stamp = self.clock.now() if seconds is None else START + from_seconds(seconds)
+        event = {
+            "specversion": "1.0",
+            "id": f"e{next(self._ids)}",
+            "source": "/engine",
+            "type": f"seatwarden.{name}.v1",
+            "time": to_rfc3339(stamp),
+            "subject": subject,
+            "data": data,
+        }
+        await self.publish_raw(
+            json.dumps(event).encode(), key or routing_key(subject.split("/", maxsplit=1)[0])
+        )
+
+    async def publish_raw(self, body: bytes, key: str) -> None:
+        """Publish bytes as they are."""
+        assert self._backend is not None
+        await self._backend.publish(Message(EVENTS, key, body))
+        await settle()
+
+    async def turn(self, turn_id: str = "u1", **changes: Any) -> None:  # noqa: ANN401 - any field
+        """Start a turn of 20 s for a player with money in the pot who faces a bet."""
+        data = {
+            "hand_id": "h1",
+            "turn_id": turn_id,
+            "player_id": "p1",
+            "turn_seconds": 20,
+            "format": "cash",
+            "to_call": 100,
+            "contributed": 50,
+            "pots": [150],
+            "big_blind": 100,
+        }
+        await self.publish("turn.started", {**data, **changes})
+
+    async def lose(self, session_id: str = "s1") -> None:
+        """Lose the player's session."""
+        await self.publish("player.disconnected", {"player_id": "p1", "session_id": session_id})
+
+    async def listen(self) -> None:
+        """Connect, and bind a queue for all that the service publishes."""
+        self._backend = await MemoryTransport(self.broker).connect()
+        [self._peer] = self.broker.connections
+        queue = Queue("backend")
+        await self.declare(topology())
+        await self.declare(Topology(queues=(queue,), bindings=(Binding(queue.name, DECISIONS),)))
+        await self._backend.consume(queue.name, self._hear, prefetch=10_000)
+
+    async def declare(self, topology: Topology) -> None:
+        """Have something exist on the broker."""
+        assert self._backend is not None
+        await self._backend.declare(topology)
+
+    def _hear(self, delivery: Delivery) -> None:
+        self.told.append(json.loads(delivery.body))
+
+    # -- What has come of it
+
+    async def pass_time(self, seconds: float) -> None:
+        """Let time pass in small steps, with all work done between them."""
+        until = self.clock.now() + from_seconds(seconds)
+        while self.clock.now() < until:
+            self.clock.advance(min(STEP, until - self.clock.now()))
+            await settle()
+
+    def decisions(self) -> list[tuple[str, str, str, float]]:
+        """Return turn, action, rule and the deadline in seconds since the start."""
+        return [
+            (
+                event["data"]["turn_id"],
+                event["data"]["action"],
+                event["data"]["rule"],
+                (from_rfc3339(event["data"]["deadline"]) - START) / SECOND,
+            )
+            for event in self.told
+            if event["type"] == "seatwarden.decision.made.v1"
+        ]
+
+    def of_type(self, name: str) -> list[dict[str, Any]]:
+        """Return the payloads of one type."""
+        return [event["data"] for event in self.told if event["type"] == f"seatwarden.{name}.v1"]
+
+    def dead_letters(self) -> list[Message]:
+        """Return what lies in the dead letters."""
+        return self.broker.messages(DEAD_LETTERS)
+
+
+@asynccontextmanager
+async def a_house(options: Options | None = None, *, stamps: bool = False) -> AsyncIterator[House]:
+    """A house with its worker at work; it is stopped in good order."""
+    house = House(options, stamps=stamps)
+    await house.listen()
+    house.begin()
+    await settle()
+    yield house
+    await house.stop()
+
+
+async def settle() -> None:
+    """Let everything that can go on without time passing go on."""
+    for _ in range(60):
+        await asyncio.sleep(0)
