@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from actors import policies
 from actors.shard import Shard, refused
@@ -36,18 +36,29 @@ class ScenarioError(Exception):
 Seconds = Annotated[float, Field(allow_inf_nan=False, ge=-31_536_000, le=31_536_000)]
 
 
+Given = tuple[Seconds, str, dict[str, Any]]
+
+
 class Scenario(BaseModel):
     """One scenario.  Expectations left out are not compared."""
 
     model_config = ConfigDict(extra="forbid")
 
     name: str
-    events: tuple[tuple[Seconds, str, dict[str, Any]], ...]
+    events: tuple[Given, ...]
     decisions: tuple[tuple[Any, ...], ...] | None = None
     states: tuple[tuple[Any, ...], ...] | None = None
     uncovered: tuple[tuple[Seconds, str], ...] | None = None
     refused: tuple[tuple[Seconds, str], ...] | None = None
     time_bank_used: tuple[tuple[Seconds, Seconds], ...] | None = None
+
+    @field_validator("events")
+    @classmethod
+    def _arrive(cls, events: tuple[Given, ...]) -> tuple[Given, ...]:
+        for number, (_, _, data) in enumerate(events):
+            if "arrives" in data and type(data["arrives"]) not in (int, float):
+                raise ValueError(f"event {number}: arrives must be seconds since the start")
+        return events
 
 
 class _File(BaseModel):
