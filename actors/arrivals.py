@@ -1,4 +1,4 @@
-"""When each message of a shard's queue reached the broker (contract, "Time").
+"""When each message of a shard's queue reached the broker (README, "Time").
 
 With the broker's stamps it is the stamp.  Without them it is when the service received it; while it
 reads a backlog, it is the event's own `time`, kept between the instants that the service's ticks

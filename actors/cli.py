@@ -1,4 +1,4 @@
-"""The command `seatwarden`.  Exit status: 0 all well, 1 a check failed, 2 the input cannot be used."""
+"""The command `seatwarden`.  Exit status: 0 all well, 1 a check failed, 2 unusable input."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FAILED, UNUSABLE = 1, 2
 
 app = typer.Typer(
     name="seatwarden",
-    help="Decides, by a published policy, what happens to a player who loses his connection on his turn.",
+    help="Decides, by a published policy, what happens to a player who is lost on his turn.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
@@ -112,7 +112,7 @@ def simulate_(
 def policy_test(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Scenario files.")],
 ) -> None:
-    """Play scenario files in virtual time and compare.  Exit 0 all pass, 1 some fail, 2 unreadable."""
+    """Play scenario files in virtual time.  Exit 0 all pass, 1 one fails, 2 one is unreadable."""
     loaded = []
     for file in files:
         try:

@@ -1,4 +1,4 @@
-"""What one shard makes of its queue: each delivery gets one verdict, and the messages that follow from it.
+"""What one shard makes of its queue: for each delivery one verdict, and messages that follow.
 
 No I/O: the deliveries in their order, and the instants at which they are taken, decide everything.
 """
@@ -49,7 +49,7 @@ class Intake:
         return self.notice_interruption(now)
 
     def notice_interruption(self, now: int) -> list[Message]:
-        """Move the deadlines of a time in which no tick came back (contract, "Time")."""
+        """Move the deadlines of a time in which no tick came back (README, "Guarantees")."""
         last = self.sign_of_life
         if last is None or now - last <= self._settle:
             return []

@@ -35,7 +35,7 @@ class Record:
     changes: Picture
     outbox: tuple[Outgoing, ...]
     covered: tuple[str, ...]
-    """Keys of the deliveries, whatever their verdict: delivered again, they are acknowledged unseen."""
+    """Keys of the deliveries, whatever their verdict; delivered again, they are skipped."""
     sent_through: int
     """All up to this number has been confirmed."""
     sign_of_life: int | None

@@ -1,4 +1,4 @@
-"""One connection's time with a shard: deliveries in, steps, journal, messages out, acknowledgements.
+"""One connection's time with a shard: deliveries in, steps, journal, messages out, all confirmed.
 
 The deliveries that are there are taken as a group, stepped in order, written to the journal as one
 record, their messages sent and confirmed, and only then acknowledged.  Time comes through the queue

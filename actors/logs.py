@@ -1,4 +1,4 @@
-"""The log: for people on a terminal, one JSON object a line for machines.  Goes to standard error."""
+"""The log, on standard error: for people on a terminal, JSON lines for machines."""
 
 from __future__ import annotations
 

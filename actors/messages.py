@@ -1,4 +1,4 @@
-"""The messages that the service sends: outputs, dead letters, and events moved to their right slot."""
+"""The messages that the service sends: outputs, dead letters, and events moved to their slot."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OF_MOST_TURNS = ({State.IDLE, State.ACTING}, {State.IDLE, State.DISCARDING})
 
 
 def is_told(output: Output, *, all_changes: bool) -> bool:
-    """Say whether an output is published: not, unless asked for, the changes that most turns are."""
+    """Say whether an output is published: not, unless asked for, what most turns are."""
     return (
         all_changes
         or not isinstance(output, SeatChanged)

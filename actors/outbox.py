@@ -1,4 +1,4 @@
-"""What is to be published: kept until the broker has confirmed it, and sent again after a lost connection.
+"""What is to be published: kept until it is confirmed, and sent again after a lost connection.
 
 A message keeps its number, its id and its bytes however often it is sent, so that a consumer who
 drops ids that he has seen sees it once.

@@ -41,7 +41,7 @@ def find(name_or_path: str, beside: Path | None = None) -> Policies:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         known = ", ".join(sorted(policies.by_name))
-        msg = f"{name_or_path}: neither a bundled policy ({known}) nor a file that can be read: {error}"
+        msg = f"{name_or_path}: no bundled policy ({known}) and no file that can be read: {error}"
         raise PolicyError(msg) from None
     return with_default(parse(text, str(path)))
 

@@ -1,4 +1,4 @@
-"""Scenario files: an operator's tests of his policy, played in virtual time (contract, "Scenario files").
+"""Scenario files: an operator's tests of his policy, played in virtual time (see the README).
 
 `load` reads a file, `play` runs one scenario through the same decoding, shard and chart as the
 service and says what differs from what was expected.
@@ -91,8 +91,8 @@ def load(path: Path) -> tuple[Policies, tuple[Scenario, ...]]:
         raise ScenarioError(msg) from None
     for scenario in file.scenarios:
         if all(getattr(scenario, what) is None for what in _KINDS):
-            msg = f"{path}: {scenario.name!r} expects nothing: give at least one of {', '.join(_KINDS)}"
-            raise ScenarioError(msg)
+            kinds = ", ".join(_KINDS)
+            raise ScenarioError(f"{path}: {scenario.name!r} expects nothing: give one of {kinds}")
     if isinstance(file.policy, str):
         return policies.find(file.policy, path.parent), file.scenarios
     return policies.with_default(policies.build(file.policy, f"{path}: policy")), file.scenarios
@@ -133,7 +133,7 @@ def _outputs(scenario: Scenario, known: Policies) -> Iterator[Output]:
 
 
 def _message(id_: str, stamp: int, name: str, given: Mapping[str, Any]) -> bytes:
-    """Write an event as the CloudEvent that a publisher would send, with what was left out filled in."""
+    """Write an event as the CloudEvent that a publisher would send, what was left out filled in."""
     data = {key: value for key, value in given.items() if key not in ("arrives", "source")}
     table, seat = data.pop("table", "t1"), data.pop("seat", 1)
     envelope = {

@@ -17,7 +17,7 @@ from statecharts.instants import from_seconds
 
 
 async def serve(settings: Settings, log: FilteringBoundLogger) -> None:
-    """Run until SIGTERM or SIGINT: then what has been taken is finished, confirmed and acknowledged.
+    """Run until SIGTERM or SIGINT: then what was taken is finished, confirmed and acknowledged.
 
     Raises PolicyError, TransportError, GivenUp.
     """

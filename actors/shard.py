@@ -43,7 +43,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """The verdict on one event, why it had no effect if it had none, and what is to be published."""
+    """The verdict on one event, why if it had no effect, and what is to be published."""
 
     verdict: Verdict
     outputs: list[Output]
@@ -62,7 +62,7 @@ class Shard:
     """Seats by table, their deadlines, and what is known around them."""
 
     def __init__(self, policies: Policies, *, max_clock_lag: int | None = None) -> None:
-        """`max_clock_lag` (microseconds) bounds how far a start may reach back before its arrival."""
+        """`max_clock_lag` (microseconds): how far a start may reach back before its arrival."""
         self.policies = policies
         self.max_clock_lag = max_clock_lag
         self.deadlines = Deadlines()
@@ -133,6 +133,8 @@ class Shard:
         reference = min(event.stamp, arrival)
         if event.name is Trigger.TURN_STARTED and self.max_clock_lag is not None:
             reference = max(reference, arrival - self.max_clock_lag)
+        if event.name is Trigger.TURN_STARTED:
+            self._check_unique(event)
         if not self._learn(event, reference):
             return Applied(Verdict.IGNORED, outputs, "known already")
         reasons: list[str | None] = []
@@ -148,6 +150,14 @@ class Shard:
         if event.seat is not None and reasons[0] is not None:
             return Applied(Verdict.IGNORED, outputs, reasons[0])
         return Applied(Verdict.APPLIED, outputs)
+
+    def _check_unique(self, event: Event) -> None:
+        """Refuse a start whose turn stands in another seat: who decides it would be chance."""
+        for number, actor in self._tables[event.table_id].seats.items():
+            turn = actor.seat.turn
+            if turn and turn.turn_id == event.data.turn_id and number != event.seat:
+                detail = f"data.turn_id: stands in seat {number}; a turn_id is unique at its table"
+                raise Refusal(Code.INVALID, detail, event.identity)
 
     def _learn(self, event: Event, reference: int) -> bool:
         """Note what an event tells about a table or a gateway; False if that is known already."""
@@ -224,7 +234,7 @@ class Shard:
 
     def _wake(self, actor: SeatActor, due: int, made: int | None, outputs: list[Output]) -> None:
         around = self._around(actor.seat.table_id)
-        # In virtual time a deadline is noticed when it is due, or when its turn is heard of after that.
+        # In virtual time it is noticed when it is due, or when its turn is heard of after that.
         noticed = max(due, self._mark) if made is None else made
         act = partial(actor.wake, due, noticed, self.policies.default, around)
         self._step(actor, due, outputs, act)
@@ -276,7 +286,7 @@ class Shard:
     # -- Pictures, for the journal
 
     def take_changes(self) -> Picture:
-        """Return what has changed since this was last asked; the values are never changed in place."""
+        """Return what has changed since this was last asked; no value is ever changed in place."""
         seats = {key: self._seat(key) for key in self._changed_seats}
         tables = {table_id: self._table(table_id) for table_id in self._changed_tables}
         self._changed_seats, self._changed_tables = set(), set()

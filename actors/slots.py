@@ -1,4 +1,4 @@
-"""Slots: the 256 fixed shares of all tables, by which publishers address a shard without knowing it."""
+"""Slots: 256 fixed shares of all tables, by which publishers address shards unknown to them."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Tick:
 
 
 def is_tick(delivery: Delivery) -> bool:
-    """Say whether a delivery is a tick: sent to the queue itself, which no publisher of events does."""
+    """Say whether a delivery is a tick: sent to the queue itself, as no event is."""
     return delivery.exchange == "" and delivery.kind == KIND
 
 

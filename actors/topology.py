@@ -1,4 +1,4 @@
-"""What has to exist on the broker (contract, "Over AMQP 0-9-1"), and the names of it."""
+"""What has to exist on the broker, and the names of it."""
 
 from __future__ import annotations
 

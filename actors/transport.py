@@ -22,7 +22,7 @@ class TransportError(Exception):
 
 
 class CannotConnect(TransportError):
-    """No connection could be made: nobody listens, or the credentials or the virtual host are wrong."""
+    """No connection could be made: nobody listens, or credentials or virtual host are wrong."""
 
 
 class ConnectionLost(TransportError):

@@ -1,4 +1,4 @@
-"""A worker: holds a shard on a broker, connects again when the connection goes, stops in good order."""
+"""A worker: holds a shard on a broker, connects again when that is lost, stops in good order."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""The seat's statechart: the transition table, as data, and the one source of everything drawn from it.
+"""The seat's statechart: the transition table, as data, and the one source of all that is drawn.
 
 The machine in `kernel`, the diagrams, the table in the documentation and one test per line come
 from here.  Nothing here runs: a line names the answers that its guard wants (`guards`), its effect
 (`effects`) and, where it decides for the player, the rule (`rules`).  For each state and trigger,
 and whatever the answers are, exactly one line applies; the tests prove it.
 
-The first part of the cited sources (`I.i`, `D6a`, ...) is the published policy; `reading 1` to
-`reading 8` are our answers to what it leaves open.
+`I.i`, `D6a` and the like cite the published policy, `reading 1` to `reading 8` what it leaves open
+and how we settle it: `policies/adda52.md` has both.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ OPEN = (ACTING, TIME_BANK, BUFFER, GRACE, RETURNED, DISCARDING)  # nothing is de
 WITH_TURN = (*OPEN, AUTO_ACTION)
 PRESENCE = (Trigger.PLAYER_CONNECTED, Trigger.PLAYER_DISCONNECTED, Trigger.GATEWAY_RESET)
 
-# -- The turn end: the table of the policy reading, asked when the turn time or the time bank is over
+# -- The turn end: asked when the turn time is over, or the time bank
 
 AWAY: When = {"player": "away"}
 SILENT: When = {"player": "connected"}
@@ -52,7 +52,8 @@ def turn_end(source: State, when: When) -> tuple[Line, ...]:
         *go(f"away-check-free:{source}", source, Trigger.DEADLINE, {**due, **AWAY, **CHECK_IS_FREE},
             AUTO_ACTION, "decide", "I.i: a check is free, so he is checked at once",
             decision=(Action.CHECK, Rule.CHECK_AVAILABLE)),
-        *go(f"away-nothing-in-pot:{source}", source, Trigger.DEADLINE, {**due, **AWAY, **NOTHING_IN_POT},
+        *go(f"away-nothing-in-pot:{source}", source, Trigger.DEADLINE,
+            {**due, **AWAY, **NOTHING_IN_POT},
             AUTO_ACTION, "decide", "I.ii.A: no money of his is in the pot, so he is folded at once",
             decision=(Action.FOLD, Rule.NOTHING_IN_POT)),
         *go(f"away-money-in-pot:{source}", source, Trigger.DEADLINE,
@@ -62,10 +63,12 @@ def turn_end(source: State, when: When) -> tuple[Line, ...]:
             {**due, **AWAY, **MONEY_IN_POT, "grace": "withheld"},
             AUTO_ACTION, "decide", "reading 8: away before the turn, and the policy gives no grace",
             decision=(Action.FOLD, Rule.AWAY_BEFORE_TURN)),
-        *go(f"silent-check-free:{source}", source, Trigger.DEADLINE, {**due, **SILENT, **CHECK_IS_FREE},
+        *go(f"silent-check-free:{source}", source, Trigger.DEADLINE,
+            {**due, **SILENT, **CHECK_IS_FREE},
             AUTO_ACTION, "decide", "ours: connected but silent, a check is free",
             decision=(Action.CHECK, Rule.TURN_TIMEOUT)),
-        *go(f"silent-nothing-in-pot:{source}", source, Trigger.DEADLINE, {**due, **SILENT, **NOTHING_IN_POT},
+        *go(f"silent-nothing-in-pot:{source}", source, Trigger.DEADLINE,
+            {**due, **SILENT, **NOTHING_IN_POT},
             AUTO_ACTION, "decide", "ours: connected but silent, no money of his is in the pot",
             decision=(Action.FOLD, Rule.TURN_TIMEOUT)),
         *go(f"silent-money-in-pot:{source}", source, Trigger.DEADLINE,
@@ -73,7 +76,7 @@ def turn_end(source: State, when: When) -> tuple[Line, ...]:
             BUFFER, "enter_buffer", "reading 1: the word of a loss may still be on its way"),
         *go(f"silent-no-buffer:{source}", source, Trigger.DEADLINE,
             {**due, **SILENT, **MONEY_IN_POT, "buffer": "skips"},
-            AUTO_ACTION, "decide", "reading 1: the policy keeps the buffer for those known to be away",
+            AUTO_ACTION, "decide", "reading 1: the policy's buffer is for those known to be away",
             decision=(Action.FOLD, Rule.TURN_TIMEOUT)),
     )  # fmt: skip
 
@@ -221,7 +224,8 @@ CHOICES = (
 INTERRUPTIONS = (
     *ignore("nothing-to-move", (IDLE, AUTO_ACTION), Trigger.INTERRUPTION, {},
             "no deadline runs here"),
-    *note("deadline-moved", OPEN, Trigger.INTERRUPTION, {"interrupted": "deadline"}, "move_deadlines",
+    *note("deadline-moved", OPEN, Trigger.INTERRUPTION, {"interrupted": "deadline"},
+          "move_deadlines",
           "a deadline within an interruption moves to its end, so it can only give more time"),
     *ignore("deadline-outside", OPEN, Trigger.INTERRUPTION, {"interrupted": "none"},
             "the deadline lies outside the interruption"),

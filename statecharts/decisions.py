@@ -1,4 +1,4 @@
-"""What the service publishes: decisions, changes of state and notices (contract, "Out").
+"""What the service publishes: decisions, changes of state and notices.
 
 Each is one CloudEvent whose id and bytes depend only on what it says: published twice, it is the
 same.

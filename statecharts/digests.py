@@ -1,4 +1,4 @@
-"""Short digests of ids: what a seat remembers of turns, sessions and players that it need not name."""
+"""Digests of ids: what a seat remembers of turns, sessions and players that it need not name."""
 
 from __future__ import annotations
 

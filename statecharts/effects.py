@@ -179,7 +179,7 @@ def keep(step: Step, row: Row) -> None:
 
 
 def come_back(step: Step, _row: Row) -> None:
-    """Back: he may act until the grace would end, and the first time at least the policy's minimum."""
+    """Back: he may act until the grace would end, the first time at least the policy's minimum."""
     turn = step.turn
     until = turn.grace_end
     if not turn.has_returned and turn.policy.after_return and until is not None:
@@ -299,7 +299,7 @@ def _choice(step: Step, card: str | None) -> Choice:
 
 
 def _choice_at_start(step: Step, data: DiscardTurn) -> Choice | None:
-    """The choice that counts when a discard begins: the start's own, or the one kept for its hand."""
+    """The choice that counts when a discard begins: the start's own, or the one kept for it."""
     hand = short(data.hand_id)
     kept = next((one for one in step.seat.choices if one.hand == hand), None)
     step.seat.choices = tuple(one for one in step.seat.choices if one.hand != hand)
@@ -320,7 +320,7 @@ def _card_to_discard(turn: Turn) -> str:
 
 
 def _basis(rule: Rule, turn: Turn, *, connected: bool) -> Basis:
-    """Discards are the text's only for the disconnected, and a choice only from before the timer."""
+    """A discard is the text's for the disconnected alone, a choice if made before the timer."""
     if rule in (Rule.CHOSEN_CARD, Rule.RIGHTMOST_CARD) and connected:
         return Basis.OURS
     if rule is Rule.CHOSEN_CARD and turn.choice and turn.choice.reference > turn.started:

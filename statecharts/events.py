@@ -1,6 +1,6 @@
-"""What gateways and engines publish: CloudEvents 1.0 in structured JSON mode (contract, "Envelope").
+"""What gateways and engines publish: CloudEvents 1.0 in structured JSON mode.
 
-`decode` takes the bytes of one message to an `Event`, or raises a `Refusal` with the contract's
+`decode` takes the bytes of one message to an `Event`, or raises a `Refusal` with its
 code: `too-large` for a limit, `malformed` for what is no CloudEvent, `unknown-type`, and `invalid`
 for an attribute or field that is missing or of the wrong type.  Unknown ones are ignored.
 """

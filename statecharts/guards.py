@@ -65,7 +65,7 @@ def hand(step: Step) -> str:
 
 
 def departure(step: Step) -> str:
-    """Whom a `seat.vacated` or `table.closed` is about, and whether it comes too late for the turn."""
+    """Whom a `seat.vacated` or `table.closed` is about, and whether it is older than the turn."""
     seat, here = step.seat, step.seat.turn
     player_id = getattr(step.data, "player_id", None)
     if player_id is not None and any(

@@ -31,7 +31,7 @@ from statecharts.surroundings import Surroundings
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a step gives: the seat after it, the lines of the table that applied, what to publish."""
+    """What a step gives: the seat after it, the lines that applied, what to publish."""
 
     seat: Seat
     lines: tuple[Line, ...]
@@ -142,7 +142,7 @@ def _changed(draft: Step, row: Row, turn: Turn, connected: bool | None) -> SeatC
 
 
 def _write_down(draft: Step) -> None:
-    """Write a word of presence into the seat, and into its picture of the turn end where it belongs."""
+    """Write a word of presence down, and into the picture of the turn end where it belongs."""
     seat, turn = draft.seat, draft.seat.turn
     keep = short(turn.player_id) if turn else None
     told = _told(draft, seat.sessions, draft.around.resets, keep)

@@ -13,7 +13,7 @@ from statecharts.rules import Action, Rule
 
 
 class State(StrEnum):
-    """Where a seat stands.  The values are those of the contract's `from` and `to`."""
+    """Where a seat stands.  The values are those of `from` and `to` in `seat.changed`."""
 
     IDLE = "idle"
     ACTING = "acting"
@@ -26,7 +26,7 @@ class State(StrEnum):
 
 
 class Trigger(StrEnum):
-    """What can happen to a seat: the contract's events, its own deadline, and an interruption."""
+    """What can happen to a seat: an event, its own deadline, and an interruption."""
 
     TURN_STARTED = "turn.started"
     TURN_ACTED = "turn.acted"
@@ -77,7 +77,7 @@ class Ignored:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The message is refused with the contract's `code`; `why` is told to its sender."""
+    """The message is refused with `code`; `why` is told to its sender."""
 
     id: str
     source: State

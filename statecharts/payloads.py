@@ -1,4 +1,4 @@
-"""The payloads of the events that gateways and engines publish (contract, "In").
+"""The payloads of the events that gateways and engines publish.
 
 Unknown fields are ignored, since a sender may be newer than we are; missing and ill-typed ones are
 refused.  Nothing is coerced: `true` is no amount and `"5"` no number.

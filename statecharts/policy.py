@@ -45,7 +45,7 @@ class Policy(_Keys):
     """Turns of other formats get a `turn.uncovered` notice (policy, first note)."""
 
     covers_discards: tuple[Variant, ...] = ("crazy_pineapple",)
-    """The variants whose discards are covered; a discard that names no variant is (D6, reading 6)."""
+    """The variants whose discards are covered; one that names no variant is (D6, reading 6)."""
 
     buffer_seconds: Seconds = 3
     """The system's time before the grace (T7)."""

@@ -1,4 +1,4 @@
-"""Who is connected: the sessions that a seat has heard of (contract, "Presence").
+"""Who is connected: the sessions that a seat has heard of.
 
 A seat keeps, per player, each session with the stamp of the last word on it.  Within one session an
 older word never overrides a newer one, and at equal stamps `connected` wins.  Stamps of different
@@ -24,7 +24,7 @@ class Status(IntEnum):
 
 
 class Session(NamedTuple):
-    """One session.  Ids are digests; `stamp` is the last word's `time`, `since` its reference time."""
+    """One session.  Ids are digests; `stamp` is the last word's `time`, `since` its reference."""
 
     id: int
     player: int

@@ -1,4 +1,4 @@
-"""Why a message is refused: a code, what was wrong, and whom it concerns where that could be read."""
+"""Why a message is refused: a code, what was wrong, and whom it concerns if that is known."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Code(StrEnum):
-    """The refusal codes of the contract."""
+    """The refusal codes; the README says what to do about each."""
 
     MALFORMED = "malformed"
     UNKNOWN_TYPE = "unknown-type"

@@ -160,8 +160,10 @@ def _turn(picture: Mapping[str, Any] | None, policies: Mapping[str, Policy]) -> 
         return None
     policy = policies.get(picture["policy"])
     if policy is None:
-        msg = f"turn {picture['turn_id']!r} was begun under policy {picture['policy']}, not known here"
-        raise SnapshotError(msg)
+        turn_id, digest = picture["turn_id"], picture["policy"]
+        raise SnapshotError(
+            f"turn {turn_id!r} began under policy {digest}, which is not known here"
+        )
     at_end, choice = picture["sessions_at_end"], picture["choice"]
     return Turn(
         **{name: picture[name] for name in _TURN}

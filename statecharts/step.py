@@ -44,14 +44,14 @@ class Step:
     at: int
     """When it takes effect: the arrival of an event, the instant of a deadline."""
     reference: int
-    """The event's reference time (contract, "Time")."""
+    """What its time counts from: its `time`, but never later than its arrival."""
     policy: Policy
     """For a turn that this step may open; an open turn has its own."""
     around: Surroundings
     word_is_new: bool = False
     """Of a presence word: it has been written down."""
     answers: dict[str, str] = field(default_factory=dict)
-    """The guards' questions answered so far; nothing that they read changes before a line applies."""
+    """The questions answered so far; what they read does not change before a line applies."""
     line: Line | None = None
     outputs: list[Output] = field(default_factory=list)
 
