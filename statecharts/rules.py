@@ -1,7 +1,7 @@
 """The rules that a decision can be answered with: their ids, and the sentence behind each.
 
-The sources `I.i` to `D7` are paragraphs of the published policy; `ours` is what its text leaves open
-and we settle (`policies/adda52.md`).
+The sources `I.i` to `D7` are paragraphs of the published policy; `ours` is what its text leaves
+open and we settle (`policies/adda52.md`).
 """
 
 from __future__ import annotations

@@ -67,7 +67,9 @@ def test_a_wrong_expectation_fails(tmp_path: Path, wrong: str) -> None:
     file = tmp_path / "one.yaml"
     file.write_text(ONE.format(wrong))
     known, [case] = scenarios.load(file)
-    assert [difference.what for difference in scenarios.play(case, known)] == [wrong.split(":")[0]]
+    assert [difference.what for difference in scenarios.play(case, known)] == [
+        wrong.partition(":")[0]
+    ]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A house of play in virtual time: a memory broker, a worker on it, and a game backend that listens."""
+"""A house of play in virtual time: a memory broker, a worker, and a game backend that listens."""
 
 from __future__ import annotations
 
