@@ -1,14 +1,14 @@
 """Random walks of one seat, until every line of the table has been met in real life.
 
-The walker knows no guard: it plays events of a small alphabet with awkward stamps, its deadlines, wrong
-wake-ups and interruptions, under policies that differ in each key, and keeps for each line the first step
-in which it applied.  So that a line is reachable is proved by a path to it.
+The walker knows no guard: it plays events of a small alphabet with awkward stamps, its deadlines,
+wrong wake-ups and interruptions, under policies that differ in each key, and keeps for each line
+the first step in which it applied.  So that a line is reachable is proved by a path to it.
 """
 
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from itertools import count
 from typing import Any, NamedTuple
@@ -21,13 +21,13 @@ from statecharts.events import Event
 from statecharts.instants import SECOND
 from statecharts.kernel import Outcome
 from statecharts.lines import Line, State, Trigger
-from statecharts.payloads import PAYLOADS, TURNS
+from statecharts.payloads import PAYLOADS, TURNS, Data
 from statecharts.policy import Policy
 from statecharts.presence import Reset
 from statecharts.refusals import Refusal
 from statecharts.seat import Seat
 from statecharts.step import Interrupted, WakeUp
-from statecharts.surroundings import Interruption, Surroundings, Table
+from statecharts.surroundings import Interruption, Surroundings
 
 ADDA52 = policies.bundled().default
 POLICIES = tuple(
@@ -71,7 +71,7 @@ class Place(NamedTuple):
 
 @cache
 def met() -> dict[str, Met]:
-    """Return for each line's id a step in which it applied; lines that were never met are missing."""
+    """Return for each line's id a step in which it applied; lines never met are missing."""
     found: dict[str, Met] = {}
     places: dict[State, list[Place]] = {}
     for number in range(MAX_WALKS):
@@ -178,7 +178,7 @@ class _Walk:
             data=self.data(trigger),
         )
 
-    def data(self, trigger: Trigger) -> Any:
+    def data(self, trigger: Trigger) -> Data:
         one_of = self.chance.choice
         hand_id, player_id = (
             one_of(["h1", "h2", f"h{next(self.turns)}"]),
@@ -191,7 +191,7 @@ class _Walk:
         ids = {"hand_id": hand_id, "turn_id": turn_id, "player_id": player_id}
         if trigger is Trigger.TURN_STARTED:
             contributed = one_of([0, 50])
-            betting = {
+            betting: dict[str, Any] = {
                 "kind": "betting",
                 "to_call": one_of([0, 100, 100]),
                 "contributed": contributed,
@@ -200,12 +200,12 @@ class _Walk:
                 "time_bank_seconds": one_of([0, 0, 10]),
                 "stack": one_of([None, None, None, 0]),
             }
-            discard = {
+            discard: dict[str, Any] = {
                 "kind": "discard",
                 "cards": ["As", "Kd", "7c"],
                 "chosen": one_of([None, None, "As", "2h"]),
             }
-            data = {
+            data: dict[str, Any] = {
                 **ids,
                 **one_of([betting, betting, discard]),
                 "turn_seconds": one_of([3, 20]),

@@ -120,8 +120,10 @@ def test_one_table_has_one_slot() -> None:
         ("{name: x, grace: [{seconds: -1}]}", "grace.0.seconds"),
         ("{name: x, grace: [{seconds: 1}, {seconds: 2}]}", "pot_below_big_blinds"),
         (
-            "{name: x, grace: [{seconds: 1, pot_below_big_blinds: 5}, "
-            + "{seconds: 2, pot_below_big_blinds: 4}, {seconds: 3}]}",
+            (
+                "{name: x, grace: [{seconds: 1, pot_below_big_blinds: 5}, {seconds: 3, "
+                "pot_below_big_blinds: 4}, {seconds: 3}]}"
+            ),
             "must grow",
         ),
         ("{name: x, grace: [{seconds: 1}], away_before_turn: maybe}", "away_before_turn"),

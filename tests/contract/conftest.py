@@ -1,0 +1,42 @@
+"""The contract is held against each broker in turn."""
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from tests.broker.nodes import FLAVOURS, Node, running
+from tests.conftest import _installed as installed
+from tests.contract.site import MemorySite, RabbitSite, Site
+
+MEMORY = "memory"
+
+
+@pytest.fixture(
+    scope="session",
+    params=[MEMORY, *(pytest.param(flavour, marks=pytest.mark.broker) for flavour in FLAVOURS)],
+)
+def contract_node(request: pytest.FixtureRequest) -> Iterator[Node | None]:
+    """Give a node of each version in turn, None for the broker in memory."""
+    if request.param == MEMORY:
+        yield None
+        return
+    with running(installed(request.param)) as node:
+        yield node
+
+
+@pytest.fixture
+def address(contract_node: Node | None) -> Iterator[str]:
+    """Give the address of an empty virtual host, "" for the broker in memory."""
+    if contract_node is None:
+        yield ""
+        return
+    with contract_node.vhost() as url:
+        yield url
+
+
+@pytest.fixture
+async def site(address: str) -> AsyncIterator[Site]:
+    """Give a broker without queues, exchanges and connections."""
+    site: Site = RabbitSite(address) if address else MemorySite()
+    yield site
+    await site.close()
