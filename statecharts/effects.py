@@ -7,7 +7,6 @@ an effect runs; the row tells the old one.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from statecharts.cards import rightmost
 from statecharts.decisions import DecisionMade, PolicyName, TurnUncovered
@@ -50,8 +49,7 @@ def open_turn(step: Step, _row: Row) -> None:
     )
     if isinstance(data, BettingTurn):
         bet, contributed, pot, big_blind = data.in_one_unit()
-        step.seat.turn = replace(
-            turn,
+        step.seat.turn = turn._replace(
             to_call=data.to_call,
             bet=bet,
             contributed=contributed,
@@ -60,7 +58,7 @@ def open_turn(step: Step, _row: Row) -> None:
             bank=from_seconds(data.time_bank_seconds),
         )
     else:
-        step.seat.turn = replace(turn, cards=data.cards, choice=_choice_at_start(step, data))
+        step.seat.turn = turn._replace(cards=data.cards, choice=_choice_at_start(step, data))
 
 
 def tell_uncovered(step: Step, _row: Row) -> None:
@@ -93,8 +91,8 @@ def start_bank(step: Step, _row: Row) -> None:
     """The time bank runs from the end of the turn time, to its own end."""
     over = step.at + step.turn.bank
     deadline = _settled(step, over)
-    step.seat.turn = replace(
-        step.turn, bank_from=step.at, bank_credit=deadline - over, deadline=deadline
+    step.seat.turn = step.turn._replace(
+        bank_from=step.at, bank_credit=deadline - over, deadline=deadline
     )
 
 
@@ -104,8 +102,7 @@ def enter_buffer(step: Step, row: Row) -> None:
     player = short(turn.player_id)
     buffer_end = step.at + turn.policy.buffer
     grace_end = buffer_end + turn.policy.grace_for(turn.pot, turn.big_blind)
-    step.seat.turn = replace(
-        turn,
+    step.seat.turn = turn._replace(
         bank_used=bank_used(step, row, turn),
         ended=step.at,
         sessions_at_end=tuple(one for one in step.seat.sessions if one.player == player),
@@ -117,7 +114,7 @@ def enter_buffer(step: Step, row: Row) -> None:
 
 def enter_grace(step: Step, _row: Row) -> None:
     """The buffer is over: from here on it is settled that he was away at the turn end."""
-    step.seat.turn = replace(step.turn, sessions_at_end=None, deadline=step.turn.grace_end)
+    step.seat.turn = step.turn._replace(sessions_at_end=None, deadline=step.turn.grace_end)
 
 
 def decide(step: Step, row: Row) -> None:
@@ -129,7 +126,7 @@ def decide(step: Step, row: Row) -> None:
     used = bank_used(step, row, turn)
     connected = step.connected()
     _close(step, turn.turn_id)
-    seat.turn = replace(turn, deadline=None, sessions_at_end=None, bank_used=used)
+    seat.turn = turn._replace(deadline=None, sessions_at_end=None, bank_used=used)
     step.outputs.append(
         DecisionMade(
             at=step.at,
@@ -162,8 +159,7 @@ def move_deadlines(step: Step, row: Row) -> None:
 
     deadline = moved(turn.deadline)
     credit = (deadline or 0) - (turn.deadline or 0) if row.source is State.TIME_BANK else 0
-    step.seat.turn = replace(
-        turn,
+    step.seat.turn = turn._replace(
         deadline=deadline,
         buffer_end=moved(turn.buffer_end),
         grace_end=moved(turn.grace_end),
@@ -184,17 +180,17 @@ def come_back(step: Step, _row: Row) -> None:
     until = turn.grace_end
     if not turn.has_returned and turn.policy.after_return and until is not None:
         until = max(until, step.at + turn.policy.after_return)
-    step.seat.turn = replace(turn, has_returned=True, grace_end=until, deadline=until)
+    step.seat.turn = turn._replace(has_returned=True, grace_end=until, deadline=until)
 
 
 def leave_again(step: Step, _row: Row) -> None:
     """Away again: the same grace, with the same end."""
-    step.seat.turn = replace(step.turn, deadline=step.turn.grace_end)
+    step.seat.turn = step.turn._replace(deadline=step.turn.grace_end)
 
 
 def back_to_buffer(step: Step, _row: Row) -> None:
     """He was connected at the turn end after all: what remains is the buffer."""
-    step.seat.turn = replace(step.turn, deadline=step.turn.buffer_end)
+    step.seat.turn = step.turn._replace(deadline=step.turn.buffer_end)
 
 
 # -- Choices of a card
@@ -202,7 +198,7 @@ def back_to_buffer(step: Step, _row: Row) -> None:
 
 def choose(step: Step, _row: Row) -> None:
     """The choice counts for the open discard."""
-    step.seat.turn = replace(step.turn, choice=_choice(step, step.data.card))
+    step.seat.turn = step.turn._replace(choice=_choice(step, step.data.card))
 
 
 def keep_choice(step: Step, _row: Row) -> None:

@@ -9,7 +9,7 @@ as it was.  No clock, no I/O: instants are arguments, deadlines stand in the sea
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from transitions import Machine
 
@@ -160,7 +160,7 @@ def _write_down(draft: Step) -> None:
     }
     told = _told(draft, turn.sessions_at_end, before, keep)
     if told is not None:
-        seat.turn = replace(turn, sessions_at_end=told)
+        seat.turn = turn._replace(sessions_at_end=told)
         draft.word_is_new = True
 
 

@@ -7,10 +7,9 @@ are kept as digests.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from statecharts.lines import State
 from statecharts.policy import Policy
@@ -42,8 +41,7 @@ class Departure(NamedTuple):
     stamp: int
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """The open turn, or the decided one whose end the engine has not told yet."""
 
     turn_id: str
@@ -104,9 +102,13 @@ class Seat:
     uncovered_hand: int | None = None
     """The hand for which `turn.uncovered` has been told."""
 
-    def copy(self) -> Self:
+    def copy(self) -> Seat:
         """Return a seat that can be changed without changing this one."""
-        return copy.copy(self)
+        return Seat(
+            self.table_id, self.number, self.state, self.seq, self.turn, self.sessions,
+            self.closed_turns, self.latest_starts, self.choices, self.departures,
+            self.uncovered_hand,
+        )  # fmt: skip
 
     def next_seq(self) -> int:
         """Count up, for the next thing that is published about this seat."""
@@ -192,4 +194,4 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - any nesting of tuples, dicts an
 
 
 _SEAT = tuple(each.name for each in fields(Seat))
-_TURN = tuple(each.name for each in fields(Turn))
+_TURN = Turn._fields
