@@ -41,19 +41,16 @@ class Intake:
         self.sign_of_life: int | None = None
         """When a tick was last back, in microseconds since 1970."""
 
-    def begin(self, now: int) -> list[Message]:
-        """A connection begins; what was cut off for long is an interruption."""
-        self.arrivals.begin()
+    def notice_interruption(self, now: int) -> list[Message]:
+        """Move the deadlines of a time in which no tick came back (README, "Guarantees").
+
+        To be asked before deliveries are taken: who gets none may be standing by.
+        """
         if self.sign_of_life is None:
             self.sign_of_life = now
-        return self.notice_interruption(now)
-
-    def notice_interruption(self, now: int) -> list[Message]:
-        """Move the deadlines of a time in which no tick came back (README, "Guarantees")."""
-        last = self.sign_of_life
-        if last is None or now - last <= self._settle:
+        if now - self.sign_of_life <= self._settle:
             return []
-        interruption = Interruption(last, now + self._settle)
+        interruption = Interruption(self.sign_of_life, now + self._settle)
         outputs = self.shard.interrupt(interruption, now)
         self._log.warning(
             "interrupted: deadlines in that time have moved to its end",

@@ -68,7 +68,8 @@ class Lease:
         self, tasks: asyncio.TaskGroup, stop: asyncio.Event, ready: asyncio.Event
     ) -> None:
         intake, ticker = self._intake, self._ticker
-        await self._finish(intake.begin(self._clock.now()))
+        intake.arrivals.begin()
+        await self._finish([])
         consumer = await self._connection.consume(
             self._queue, self._put, prefetch=self._options.prefetch
         )
@@ -81,25 +82,24 @@ class Lease:
                 continue
             await self._clock.wait(self._woken, due)
             self._woken.clear()
-            last = await self._take_group()
-            if last is not None:
+            if self._mailbox:
+                last = await self._take_group()
                 await consumer.acknowledge(last.tag, multiple=True)
             if ticker.has_returned:
                 ready.set()
 
-    async def _take_group(self) -> Delivery | None:
+    async def _take_group(self) -> Delivery:
         """Take what is there, up to a group, and return the last of it when all is confirmed."""
         now = self._clock.now()
+        size = min(len(self._mailbox), self._options.group)
+        group = [self._mailbox.popleft() for _ in range(size)]
         messages = self._intake.notice_interruption(now)
-        last = None
-        for _ in range(min(len(self._mailbox), self._options.group)):
-            last = self._mailbox.popleft()
-            messages.extend(self._intake.take(last, now, self._ticker))
+        for delivery in group:
+            messages.extend(self._intake.take(delivery, now, self._ticker))
         if self._mailbox:
             self._woken.set()
-        if last is not None or messages:
-            await self._finish(messages)
-        return last
+        await self._finish(messages)
+        return group[-1]
 
     async def _finish(self, messages: list[Message]) -> None:
         """Write one record, and have its messages confirmed."""
