@@ -123,7 +123,7 @@ class MessageQueue:
         if self.properties.single_active:
             first = self.subscribers[0] if self.subscribers else None
             return first if first and first.has_room else None
-        for _ in self.subscribers:
+        for _ in range(len(self.subscribers)):
             subscriber = self.subscribers[0]
             self.subscribers.rotate(-1)
             if subscriber.has_room:

@@ -19,7 +19,6 @@ import pytest
 
 from actors import policies, simulate
 from actors.shard import Shard
-from actors.topology import DECISIONS, EVENTS
 from statecharts.decisions import DecisionMade
 from tests.conftest import Broker
 
@@ -33,13 +32,13 @@ STOP_SECONDS = 15
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a copy of the client with its one dependency, by its lock file."""
+    """Give a copy of the client with its one dependency, as the lock file has it."""
     npm = _npm()
     copy: Path = tmp_path_factory.mktemp("client")
     for name in ("package.json", "package-lock.json", ".npmrc", "hand.mjs"):
         shutil.copy(HERE / name, copy)
     done = subprocess.run(
-        # Nothing is asked of the network that an earlier run has brought.
+        # What an earlier run has brought is not asked of the network again.
         [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"],
         cwd=copy,
         stdout=subprocess.PIPE,
@@ -55,10 +54,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_node_backend_is_told_what_the_simulator_says_of_its_events(
     folder: Path, broker: Broker
 ) -> None:
+    node = shutil.which("node") or ""
     sent = folder / f"{broker.node.version}.jsonl"
     with service(broker.url) as log:
         hand = subprocess.run(
-            ["node", "hand.mjs", broker.url, str(sent)],
+            [node, "hand.mjs", broker.url, str(sent)],
             cwd=folder,
             capture_output=True,
             text=True,
@@ -122,13 +122,13 @@ def by_turn(decisions: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def _npm() -> str:
-    """Return npm; skip where there is no Node.js that runs the client, but not in CI."""
+    """Return npm; without it, or with a Node.js too old, skip, but not in CI."""
     node, npm = shutil.which("node"), shutil.which("npm")
-    reason = f"no Node.js {MIN_NODE} with npm on this machine; on Debian, tests/setup.sh brings it"
     if node and npm:
         version = subprocess.run([node, "--version"], capture_output=True, text=True, check=True)
         if int(version.stdout.removeprefix("v").partition(".")[0]) >= MIN_NODE:
             return npm
+    reason = f"no Node.js {MIN_NODE} with npm on this machine; on Debian, tests/setup.sh brings it"
     if os.environ.get("CI") == "true":
         pytest.fail(reason)
     pytest.skip(reason)

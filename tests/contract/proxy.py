@@ -1,15 +1,20 @@
 """A relay between client and broker that can be cut, or swallow everything."""
 
 import asyncio
+import ssl
 from types import TracebackType
 from typing import Self
 
 
 class Proxy:
-    """Relays TCP connections on loopback to a port, until told otherwise."""
+    """Relays TCP connections on loopback to a port, until told otherwise.
 
-    def __init__(self, port: int) -> None:
+    With a TLS context it is TLS that clients have to speak to it.
+    """
+
+    def __init__(self, port: int, tls: ssl.SSLContext | None = None) -> None:
         self._target = port
+        self._tls = tls
         self._sides: list[_Side] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server
@@ -22,7 +27,9 @@ class Proxy:
 
     async def __aenter__(self) -> Self:
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(self._accept, "127.0.0.1", 0)
+        self._server = await loop.create_server(
+            lambda: _NearSide(self), "127.0.0.1", 0, ssl=self._tls
+        )
         return self
 
     async def __aexit__(
@@ -46,18 +53,15 @@ class Proxy:
         for side in self._sides:
             side.transport.pause_reading()
 
-    def _accept(self) -> "_Side":
-        near, far = _Side(), _Side()
-        near.other, far.other = far, near
+    def accepted(self, near: "_Side") -> None:
+        """Reach out to the target for a client that has arrived."""
         self._sides.append(near)
-        task = asyncio.create_task(self._reach_out(near, far))
-        self._tasks.add(task)
-        return near
+        self._tasks.add(asyncio.create_task(self._reach_out(near)))
 
-    async def _reach_out(self, near: "_Side", far: "_Side") -> None:
+    async def _reach_out(self, near: "_Side") -> None:
         loop = asyncio.get_running_loop()
-        await loop.create_connection(lambda: far, "127.0.0.1", self._target)
-        self._sides.append(far)
+        await loop.create_connection(lambda: near.other, "127.0.0.1", self._target)
+        self._sides.append(near.other)
         near.transport.resume_reading()
 
 
@@ -70,8 +74,6 @@ class _Side(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
-        if not hasattr(self.other, "transport"):
-            transport.pause_reading()
 
     def data_received(self, data: bytes) -> None:
         self.other.transport.write(data)
@@ -79,3 +81,17 @@ class _Side(asyncio.Protocol):
     def connection_lost(self, _: Exception | None) -> None:
         if hasattr(self.other, "transport"):
             self.other.transport.close()
+
+
+class _NearSide(_Side):
+    """The end towards the client."""
+
+    def __init__(self, proxy: Proxy) -> None:
+        self._proxy = proxy
+        self.other = _Side()
+        self.other.other = self
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self.transport.pause_reading()
+        self._proxy.accepted(self)

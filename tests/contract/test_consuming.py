@@ -76,23 +76,24 @@ async def test_multiple_acknowledges_all_up_to_the_tag(site: Site) -> None:
     assert await second.stays_empty()
 
 
-async def test_an_acknowledgement_right_before_the_end_is_not_lost(site: Site) -> None:
-    bodies = [b"%d" % number for number in range(200)]
+async def test_acknowledgements_right_before_the_end_are_not_lost(site: Site) -> None:
+    # A quorum queue keeps 32 of a channel's commands in flight; what exceeds them does get lost
+    # with the channel, unless `multiple` makes one of many.
+    bodies = [b"%d" % number for number in range(100)]
     connection = await _with(site, Queue("shard"), *bodies)
     inbox = Inbox(site)
     consumer = await connection.consume("shard", inbox, prefetch=0)
-    await inbox.take(200)
-    for tag in range(1, 100):
+    await inbox.take(100)
+    for tag in range(1, 31):
         await consumer.acknowledge(tag)
     await consumer.close()
     consumer = await connection.consume("shard", inbox, prefetch=0)
-    assert await inbox.bodies(101) == bodies[99:]
-    for tag in range(1, 101):
-        await consumer.acknowledge(tag)
+    assert await inbox.bodies(70) == bodies[30:]
+    await consumer.acknowledge(69, multiple=True)
     await connection.close()
     connection = await site.connect()
     await connection.consume("shard", inbox, prefetch=0)
-    assert await inbox.bodies(1) == bodies[199:]
+    assert await inbox.bodies(1) == bodies[99:]
     assert await inbox.stays_empty()
 
 

@@ -1,0 +1,130 @@
+"""Connecting to RabbitMQ, declaring, publishing."""
+
+import asyncio
+from collections.abc import Callable
+
+import aiormq
+from aiormq import Channel
+from aiormq.exceptions import DeliveryError, PublishError
+
+from actors.rabbit import faults, topology
+from actors.rabbit.address import fault_in, redacted, with_options
+from actors.rabbit.consumer import RabbitConsumer
+from actors.rabbit.link import Link
+from actors.rabbit.messages import properties
+from actors.rabbit.sockets import Sockets
+from actors.transport import CannotConnect, Delivery, Message, Published, Topology
+
+
+class RabbitTransport:
+    """The way to a RabbitMQ."""
+
+    def __init__(
+        self, url: str, *, heartbeat: int = 5, timeout: float = 10, name: str = "seatwarden"
+    ) -> None:
+        """Take an address like `amqp://user:password@host:5672/vhost`, or `amqps://` for TLS.
+
+        `heartbeat` (seconds) is how often both sides must be heard from; `timeout` (seconds) how
+        long connecting may take; `name` what the broker's lists of connections show.
+        """
+        self._url = url
+        self._heartbeat = heartbeat
+        self._timeout = timeout
+        self._name = name
+
+    def __repr__(self) -> str:
+        return f"RabbitTransport({redacted(self._url)!r})"
+
+    async def connect(self) -> "RabbitConnection":
+        """Make one connection; raises CannotConnect, which says why without the password."""
+        if fault := fault_in(self._url):
+            raise CannotConnect(f"cannot connect: the broker's address is wrong, {fault}")
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await self._connect()
+        except faults.GONE as error:
+            why = faults.why_not_connected(error)
+            raise CannotConnect(f"cannot connect to {redacted(self._url)}: {why}") from error
+
+    async def _connect(self) -> "RabbitConnection":
+        # Not aio-pika's robust connection, which would hide a lost one and with it a lost shard;
+        # nor its plain one, whose channels cost more for each message and which cannot be aborted.
+        sockets = Sockets()
+        wire = aiormq.Connection(
+            with_options(self._url, heartbeat=self._heartbeat),
+            transport_factory=sockets,
+            client_properties={"connection_name": self._name},
+        )
+        await wire.connect()
+        link = Link(wire, sockets)
+        try:
+            publisher = await link.channel(publisher_confirms=True, on_return_raises=True)
+        except BaseException:
+            await link.lose("it ended while it was being opened")
+            raise
+        return RabbitConnection(link, publisher)
+
+
+class RabbitConnection:
+    """A connection to a RabbitMQ."""
+
+    def __init__(self, link: Link, publisher: Channel) -> None:
+        """Use a link whose channel `publisher` confirms, and raises what is returned."""
+        self.lost = link.lost
+        self.broker_version = link.broker_version
+        self._link = link
+        self._publisher = publisher
+        link.watch(publisher)
+
+    async def declare(self, wanted: Topology) -> None:
+        """Make sure that all of it exists.
+
+        Raises TopologyConflict, and TransportError for what else the broker refuses, such as a
+        binding of what does not exist; the connection can be used all the same.  Raises
+        ConnectionLost.
+        """
+        channel = await self._link.channel(publisher_confirms=False)
+        with self._link.using():
+            try:
+                await topology.declare(channel, wanted, self.broker_version)
+            finally:
+                await channel.close()
+
+    async def consume(
+        self, queue: str, deliver: Callable[[Delivery], None], *, prefetch: int
+    ) -> RabbitConsumer:
+        """Have `deliver` called with each message; raises ConnectionLost.
+
+        The first call may come before this returns.
+        """
+        channel = await self._link.channel(publisher_confirms=False)
+        consumer = RabbitConsumer(self._link, channel)
+        await consumer.start(queue, deliver, prefetch)
+        return consumer
+
+    async def publish(self, message: Message) -> Published:
+        """Publish and wait for the broker's answer; raises ConnectionLost if there was none.
+
+        While the broker has blocked the connection (it is short of memory or disk) this waits.
+        """
+        with self._link.using():
+            try:
+                # Without `wait` the channel is free for the next message at once; how much is
+                # under way is bounded by the number of callers.
+                await self._publisher.basic_publish(
+                    message.body,
+                    exchange=message.exchange,
+                    routing_key=message.routing_key,
+                    properties=properties(message),
+                    mandatory=True,
+                    wait=False,
+                )
+            except PublishError:
+                return Published.RETURNED
+            except DeliveryError:
+                return Published.NACKED
+        return Published.CONFIRMED
+
+    async def close(self) -> None:
+        """Close in good order; twice is once."""
+        await asyncio.shield(self._link.lose("closed by this client"))
