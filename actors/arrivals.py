@@ -1,9 +1,8 @@
 """When each message of a shard's queue reached the broker (README, "Time").
 
 With the broker's stamps it is the stamp.  Without them it is when the service received it; while it
-reads a backlog, it is the event's own `time`, kept between the instants that the service's ticks
-mark in the queue: what stands before a tick came before the tick was sent.  Arrivals never run
-backwards.
+reads a backlog, it is the event's own `time`, but not before what stands before it in the queue, the
+service's ticks included.  Arrivals never run backwards.
 """
 
 from __future__ import annotations
@@ -51,9 +50,8 @@ class Arrivals:
         believed = self._believed(stamp_in_ms, now)
         if believed is not None:
             return self._marked(believed)
-        received = now if self._tick_sent is None else min(now, self._tick_sent)
         late = self._tick_sent is not None and now > self._tick_sent + LATE_TICK
-        return self._marked(min(stamp, received) if self._reads_backlog or late else received)
+        return self._marked(min(stamp, now) if self._reads_backlog or late else now)
 
     def _believed(self, stamp_in_ms: object, now: int) -> int | None:
         if not self._broker_stamps or not isinstance(stamp_in_ms, int):

@@ -7,15 +7,15 @@ import time
 
 from statecharts.instants import SECOND
 
-_LEAP = SECOND // 2
+_LEAP = SECOND
 
 
 class PacedClock:
     """A clock that runs `speed` times as fast as real time, but never past what is to come first.
 
-    `hold` says before which instant something has to happen.  Between two looks at it, time
-    advances by half a second at the most: a process that was stopped, or a slow terminal, costs
-    real time and no deadline.  So a run is the same on any machine.
+    `hold` says before which instant something has to happen.  Between two looks at it, no more
+    than a second of its time passes: a process that was stopped, or a slow terminal, costs real
+    time and no deadline.  So a run is the same on any machine.
     """
 
     def __init__(self, start: int, speed: float) -> None:
