@@ -1,8 +1,8 @@
 """When each message of a shard's queue reached the broker (README, "Time").
 
 With the broker's stamps it is the stamp.  Without them it is when the service received it; while it
-reads a backlog, it is the event's own `time`, but not before what stands before it in the queue, the
-service's ticks included.  Arrivals never run backwards.
+reads a backlog, it is the event's own `time`, but not before what stands before it in the queue,
+the service's ticks included.  Arrivals never run backwards.
 """
 
 from __future__ import annotations

@@ -8,9 +8,10 @@ import signal
 from structlog.typing import FilteringBoundLogger
 
 from actors import policies
+from actors.address import redacted
 from actors.clock import SystemClock
 from actors.rabbit import RabbitTransport
-from actors.settings import Settings, redacted
+from actors.settings import Settings
 from actors.shard import Shard
 from actors.worker import Worker
 from statecharts.instants import from_seconds

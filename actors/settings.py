@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from typing import Any, Literal
-from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from actors import policies
+from actors.address import fault_in, redacted
 from actors.options import Options
 
 PREFIX = "SEATWARDEN_"
@@ -50,14 +50,8 @@ class Settings(BaseSettings):
     @field_validator("amqp_url")
     @classmethod
     def _is_amqp(cls, url: str) -> str:
-        try:
-            parts = urlsplit(url)
-            usable = parts.scheme in ("amqp", "amqps") and bool(parts.hostname) and parts.port != 0
-        except ValueError:
-            usable = False
-        if not usable:
-            msg = "must look like amqp://user:password@host:5672/virtual-host"
-            raise ValueError(msg)
+        if fault := fault_in(url):
+            raise ValueError(f"{fault}; like amqp://user:password@host:5672/virtual-host")
         return url
 
     @property
@@ -85,12 +79,3 @@ def effective(**flags: Any) -> Settings:  # noqa: ANN401 - the flags' types are 
         faults = error.errors(include_url=False, include_input=False)
         lines = [f"{PREFIX}{str(fault['loc'][0]).upper()}: {fault['msg']}" for fault in faults]
         raise SettingsError("\n".join(lines)) from None
-
-
-def redacted(url: str) -> str:
-    """Return a URL without its password."""
-    parts = urlsplit(url)
-    if parts.password is None:
-        return url
-    host = parts.netloc.rpartition("@")[2]
-    return urlunsplit(parts._replace(netloc=f"{parts.username}:***@{host}"))

@@ -26,7 +26,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session", params=FLAVOURS)
 def shared_node(request: pytest.FixtureRequest) -> Iterator[Node]:
     """Give a node of each version in turn; pytest runs all tests with one before the next."""
-    with running(_installed(request.param)) as node:
+    with running(installed(request.param)) as node:
         yield node
 
 
@@ -40,11 +40,11 @@ def broker(shared_node: Node) -> Iterator[Broker]:
 @pytest.fixture(params=FLAVOURS)
 def own_node(request: pytest.FixtureRequest) -> Iterator[Node]:
     """Give a node that the test may kill and restart; costs six seconds for each version."""
-    with running(_installed(request.param)) as node:
+    with running(installed(request.param)) as node:
         yield node
 
 
-def _installed(flavour: str) -> Installation:
+def installed(flavour: str) -> Installation:
     try:
         return find(flavour)
     except BrokerMissingError as missing:

@@ -74,7 +74,7 @@ class MemoryConnection:
         try:
             await self.request(lambda: consumer.subscribe(queue, prefetch))
         except asyncio.CancelledError:
-            self.pass_on(consumer.unsubscribe)  # nobody else could
+            await consumer.close()  # nobody else could
             raise
         return consumer
 
@@ -158,11 +158,6 @@ class MemoryConsumer:
         hand = partial(self._connection.pass_on, self._receive)
         self._subscriber = self._broker.subscribe(self._connection, queue, prefetch, hand)
 
-    def unsubscribe(self) -> None:
-        """Sign off from the broker."""
-        if self._subscriber:
-            self._broker.unsubscribe(self._connection, self._subscriber)
-
     async def acknowledge(self, tag: int, *, multiple: bool = False) -> None:
         """Acknowledge a delivery, with `multiple` all up to it; raises ConnectionLost.
 
@@ -179,11 +174,15 @@ class MemoryConsumer:
         if not self._closed:
             self._closed = True
             with suppress(ConnectionLost):
-                await self._connection.request(self.unsubscribe)
+                await self._connection.request(self._unsubscribe)
 
     def _receive(self, delivery: Delivery) -> None:
         if not self._closed:
             self._deliver(delivery)
+
+    def _unsubscribe(self) -> None:
+        if self._subscriber:
+            self._broker.unsubscribe(self._connection, self._subscriber)
 
 
 def _settle(answer: asyncio.Future[T], result: T) -> None:

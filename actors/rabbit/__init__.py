@@ -1,6 +1,12 @@
 """The port `actors.transport` on RabbitMQ 3.10 to 4.x: the only package that speaks AMQP."""
 
-from actors.rabbit.address import redacted
+import logging
+
 from actors.rabbit.connection import RabbitConnection, RabbitTransport
 
-__all__ = ["RabbitConnection", "RabbitTransport", "redacted"]
+__all__ = ["RabbitConnection", "RabbitTransport"]
+
+# What goes wrong is raised, in our words; the library's own lines would stand between those of the
+# log, tracebacks included.
+logging.getLogger("aiormq").addHandler(logging.NullHandler())
+logging.getLogger("aio_pika").addHandler(logging.NullHandler())

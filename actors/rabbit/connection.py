@@ -3,17 +3,18 @@
 import asyncio
 from collections.abc import Callable
 
-import aiormq
+import aio_pika
+from aio_pika.exceptions import DeliveryError, PublishError
 from aiormq import Channel
-from aiormq.exceptions import DeliveryError, PublishError
+from yarl import URL
 
+from actors.address import fault_in, redacted, with_options
 from actors.rabbit import faults, topology
-from actors.rabbit.address import fault_in, redacted, with_options
 from actors.rabbit.consumer import RabbitConsumer
 from actors.rabbit.link import Link
 from actors.rabbit.messages import properties
 from actors.rabbit.sockets import Sockets
-from actors.transport import CannotConnect, Delivery, Message, Published, Topology
+from actors.transport import CannotConnect, ConnectionLost, Delivery, Message, Published, Topology
 
 
 class RabbitTransport:
@@ -42,39 +43,45 @@ class RabbitTransport:
         try:
             async with asyncio.timeout(self._timeout):
                 return await self._connect()
-        except faults.GONE as error:
+        except (*faults.GONE, ConnectionLost) as error:
             why = faults.why_not_connected(error)
             raise CannotConnect(f"cannot connect to {redacted(self._url)}: {why}") from error
 
     async def _connect(self) -> "RabbitConnection":
-        # Not aio-pika's robust connection, which would hide a lost one and with it a lost shard;
-        # nor its plain one, whose channels cost more for each message and which cannot be aborted.
         sockets = Sockets()
-        wire = aiormq.Connection(
-            with_options(self._url, heartbeat=self._heartbeat),
-            transport_factory=sockets,
-            client_properties={"connection_name": self._name},
-        )
-        await wire.connect()
+        wire = _Wire(with_options(self._url, heartbeat=self._heartbeat), sockets, self._name)
+        try:
+            await wire.connect()
+        except BaseException:
+            await wire.close()  # else it would be left for the garbage collector to close
+            raise
         link = Link(wire, sockets)
         try:
-            publisher = await link.channel(publisher_confirms=True, on_return_raises=True)
+            confirming = await link.channel(publisher_confirms=True, on_return_raises=True)
         except BaseException:
             await link.lose("it ended while it was being opened")
             raise
-        return RabbitConnection(link, publisher)
+        link.watch(confirming)
+        return RabbitConnection(link, confirming)
+
+
+class _Wire(aio_pika.Connection):
+    """aio-pika's plain connection: its robust one would hide a loss, and with it a lost shard."""
+
+    def __init__(self, url: str, sockets: Sockets, name: str) -> None:
+        super().__init__(URL(url), client_properties={"connection_name": name})
+        self.kwargs["transport_factory"] = sockets
 
 
 class RabbitConnection:
     """A connection to a RabbitMQ."""
 
     def __init__(self, link: Link, publisher: Channel) -> None:
-        """Use a link whose channel `publisher` confirms, and raises what is returned."""
+        """Use a link and a channel of it that confirms and raises returns; both are watched."""
         self.lost = link.lost
         self.broker_version = link.broker_version
         self._link = link
         self._publisher = publisher
-        link.watch(publisher)
 
     async def declare(self, wanted: Topology) -> None:
         """Make sure that all of it exists.
@@ -109,8 +116,8 @@ class RabbitConnection:
         """
         with self._link.using():
             try:
-                # Without `wait` the channel is free for the next message at once; how much is
-                # under way is bounded by the number of callers.
+                # On the channel beneath aio-pika's own, and without `wait`: so it is free for the
+                # next message at once, and messages leave in the order of the calls.
                 await self._publisher.basic_publish(
                     message.body,
                     exchange=message.exchange,

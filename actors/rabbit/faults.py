@@ -36,6 +36,7 @@ _WHY: tuple[tuple[type[BaseException], str], ...] = (
     (socket.gaierror, "the host's name was not found ({})"),
     (ssl.SSLCertVerificationError, "TLS: the broker's certificate is not accepted ({})"),
     (ssl.SSLError, "TLS failed, does that port speak it? ({})"),
+    (FileNotFoundError, "a file that the address names is missing: cafile, certfile or keyfile"),
     (ConnectionRefusedError, _REFUSED),
     (ConnectionResetError, _HUNG_UP),
     (asyncio.IncompleteReadError, _HUNG_UP),

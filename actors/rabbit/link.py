@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import cast
 
-from aiormq import Channel, Connection
+from aio_pika import Connection
+from aiormq import Channel
 from aiormq.exceptions import ConnectionClosed
 from pamqp.constants import REPLY_SUCCESS
 
@@ -28,13 +29,16 @@ class Link:
     def __init__(self, wire: Connection, sockets: Sockets) -> None:
         """Watch a connection that is open."""
         self.lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self._wire = wire
+        if wire.transport is None:
+            raise ValueError("the connection is not open")
+        self._pika = wire
+        self._wire = wire.transport.connection
         self._sockets = sockets
         # Not read from `lost`, which is cancelled along with a task that awaits it.
         self._lost_by: str | None = None
         self._waiting: dict[_Wait, None] = {}
         self._closing: asyncio.Task[None] | None = None
-        wire.closing.add_done_callback(self._ended)
+        self._wire.closing.add_done_callback(self._ended)
 
     @property
     def broker_version(self) -> str:
@@ -73,7 +77,8 @@ class Link:
     def using(self) -> Iterator[None]:
         """Raise ConnectionLost if the connection is lost, before or while the library is used.
 
-        Not to be nested.
+        The library's own error is not shown along: its words are the reason, and the rest would be
+        five tracebacks through its tasks.  Not to be nested.
         """
         if self._lost_by is not None:
             raise ConnectionLost(self._lost_by)
@@ -84,14 +89,15 @@ class Link:
                 yield
             finally:
                 del self._waiting[wait]
+                elsewhere = wait.over()
         except asyncio.CancelledError as error:
-            if wait.was_cancelled():
+            if elsewhere:
                 raise
-            raise ConnectionLost(self._why(error)) from error
+            raise ConnectionLost(self._why(error)) from None
         except Exception as error:
             if not is_gone(error):
                 raise
-            raise ConnectionLost(self._why(error)) from error
+            raise ConnectionLost(self._why(error)) from None
 
     def _why(self, error: BaseException) -> str:
         if self._lost_by is None:
@@ -103,7 +109,7 @@ class Link:
         self.lose(words(asyncio.CancelledError() if cancelled else closing.exception()))
 
     async def _close(self, reason: str) -> None:
-        closing = asyncio.ensure_future(self._wire.close(ConnectionClosed(REPLY_SUCCESS, reason)))
+        closing = asyncio.ensure_future(self._pika.close(ConnectionClosed(REPLY_SUCCESS, reason)))
         done, _ = await asyncio.wait({closing}, timeout=_PATIENCE)
         if not done:
             self._sockets.abort()
@@ -130,10 +136,10 @@ class _Wait:
         self._ended = True
         self._task.cancel()
 
-    def was_cancelled(self) -> bool:
-        """Whether the cancellation that arrives was somebody else's.
+    def over(self) -> bool:
+        """Take its own cancellation back; return whether the task is cancelled by others too.
 
-        The library also cancels its callers for a connection that it closed itself, but without
+        The library cancels its callers as well, for a connection that it closed itself, but without
         counting it as one.
         """
         left = self._task.uncancel() if self._ended else self._task.cancelling()

@@ -1,4 +1,4 @@
-"""Opening sockets, and slamming them shut."""
+"""The socket beneath the library."""
 
 import asyncio
 from typing import Any
@@ -8,10 +8,9 @@ from yarl import URL
 
 
 class Sockets(TransportFactory):
-    """The library's own ways to open a connection; remembers the one that it opened."""
+    """The library's own ways to open a connection; it can abort the one that it opened."""
 
-    def __init__(self) -> None:
-        self._writer: asyncio.StreamWriter | None = None
+    _writer: asyncio.StreamWriter
 
     async def create(
         self,
@@ -26,5 +25,4 @@ class Sockets(TransportFactory):
 
     def abort(self) -> None:
         """Close at once, unsent bytes or not."""
-        if self._writer:
-            self._writer.transport.abort()
+        self._writer.transport.abort()

@@ -20,7 +20,7 @@ async def declare(channel: AbstractChannel, topology: Topology, version: str) ->
     try:
         await _declare(channel, topology, version)
     except AMQPChannelError as error:
-        raise refused(error) from error
+        raise refused(error) from None
 
 
 def queue_arguments(queue: Queue, version: str) -> FieldTable:

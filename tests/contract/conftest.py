@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from tests.broker.nodes import FLAVOURS, Node, running
-from tests.conftest import _installed as installed
+from tests.conftest import installed
 from tests.contract.site import MemorySite, RabbitSite, Site
 
 MEMORY = "memory"

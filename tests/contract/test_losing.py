@@ -69,6 +69,28 @@ async def test_who_waits_for_an_answer_learns_that_there_will_be_none(site: Site
     assert {type(answer) for answer in answers} == {ConnectionLost}
 
 
+async def test_learning_of_the_loss_leaves_a_task_in_order(site: Site) -> None:
+    connection = await site.connect()
+    await connection.declare(SHARD)
+    site.mute(connection)
+
+    async def publish() -> int:
+        task = asyncio.current_task()
+        assert task
+        with pytest.raises(ConnectionLost):
+            await connection.publish(TICK)
+        await asyncio.sleep(0)
+        return task.cancelling()
+
+    publishing = [asyncio.create_task(publish()) for _ in range(3)]
+    await asyncio.sleep(site.quiet)
+    publishing[0].cancel()
+    site.cut(connection)
+    results = await asyncio.gather(*publishing, return_exceptions=True)
+    assert isinstance(results[0], asyncio.CancelledError)
+    assert results[1:] == [0, 0]
+
+
 async def test_closing_twice_is_closing_once(site: Site) -> None:
     connection = await site.connect()
     await asyncio.gather(connection.close(), connection.close())

@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+import socket
 import ssl
 import subprocess
 from pathlib import Path
@@ -9,7 +10,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from actors.rabbit import RabbitTransport, redacted
+from actors.address import redacted
+from actors.rabbit import RabbitTransport
 from actors.rabbit.topology import queue_arguments
 from actors.transport import (
     CannotConnect,
@@ -54,7 +56,11 @@ async def test_a_port_where_nobody_listens_is_called_that(host: str) -> None:
     assert "connection refused" in await _why_not(f"amqp://guest:hush@{host}:1/")
 
 
-async def test_an_unknown_host_is_called_that() -> None:
+async def test_an_unknown_host_is_called_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ask_nobody(*_: object, **__: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", ask_nobody)
     assert "name was not found" in await _why_not("amqp://guest:hush@nowhere.invalid/")
 
 
@@ -64,6 +70,7 @@ async def test_an_unknown_host_is_called_that() -> None:
         ("http://guest:hush@broker/", "amqp:// or amqps://"),
         ("hush", "amqp:// or amqps://"),
         ("amqp:///vhost", "no host"),
+        ("amqp://guest:hush@broker..local/", "host or port"),
         ("amqp://guest:hush/more@broker/", "host or port"),
         ("amqp://guest:12/hush@broker/", "%2F"),
     ],
@@ -212,12 +219,48 @@ async def test_a_silent_network_loses_the_connection_on_both_sides(broker: Broke
         await other.close()
 
 
+@pytest.mark.parametrize("what", ["declaring", "consuming", "closing a consumer"])
+async def test_whatever_is_under_way_ends_with_the_connection(broker: Broker, what: str) -> None:
+    parts = urlsplit(broker.url)
+    async with Proxy(parts.port or 0) as proxy:
+        url = broker.url.replace(str(parts.port), str(proxy.port))
+        connection = await RabbitTransport(url).connect()
+        await connection.declare(SHARD)
+        consumer = await connection.consume("shard", lambda _: None, prefetch=1)
+
+        async def do() -> int:
+            if what == "closing a consumer":
+                await consumer.close()
+            else:
+                with pytest.raises(ConnectionLost):
+                    await (
+                        connection.declare(SHARD)
+                        if what == "declaring"
+                        else connection.consume("shard", lambda _: None, prefetch=1)
+                    )
+            task = asyncio.current_task()
+            assert task
+            return task.cancelling()
+
+        proxy.swallow()
+        doing = asyncio.create_task(do())
+        await asyncio.sleep(0.2)
+        assert not doing.done()
+        proxy.cut()
+        async with asyncio.timeout(SOON):
+            assert await doing == 0
+        await connection.close()
+
+
 async def test_a_killed_broker_loses_the_connection_and_keeps_the_messages(own_node: Node) -> None:
     connection = await RabbitTransport(own_node.url).connect()
     await connection.declare(SHARD)
     assert await connection.publish(TICK) is Published.CONFIRMED
     held: list[Delivery] = []
     await connection.consume("shard", held.append, prefetch=0)
+    # A node remembers a new quorum queue within a second; killed before, it comes back with one
+    # that nacks every publisher and keeps consumers waiting for a minute.
+    await asyncio.sleep(2)
     own_node.kill()
     assert await reason(connection)
     with pytest.raises(ConnectionLost):

@@ -34,7 +34,7 @@ def fault_in(url: str) -> str | None:
     """
     try:
         parts = urlsplit(url)
-        _ = parts.port  # which is read only now
+        _ = parts.port, (parts.hostname or "").encode("idna")  # which are read only now
     except ValueError:
         return "its host or port cannot be read"
     if parts.scheme not in _SCHEMES:
