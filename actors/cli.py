@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, NoReturn
 
@@ -19,6 +20,7 @@ from actors.shard import Shard
 from actors.transport import TransportError
 from actors.worker import GivenUp
 from statecharts.instants import from_seconds
+from statecharts.policy import Policies
 
 FAILED, UNUSABLE = 1, 2
 
@@ -33,6 +35,23 @@ policy = typer.Typer(help="Policies, and an operator's tests of them.", no_args_
 app.add_typer(policy, name="policy")
 app.command("diagram")(diagrams.diagram)
 app.command("demo")(demo.demo)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"seatwarden {version('seatwarden')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    *,
+    _: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
 
 PolicyOption = Annotated[
     str | None, typer.Option("--policy", help="A bundled policy, or a policy file.")
@@ -65,18 +84,19 @@ def run(
         all_changes=all_changes, log_format=log_format, log_level=log_level,
     )  # fmt: skip
     log = make_log(settings.log_format, settings.log_level)
+    known = _policies(settings.policy)
     try:
-        asyncio.run(serve(settings, log))
-    except PolicyError as error:
-        _stop(f"policy: {error}", UNUSABLE)
+        asyncio.run(serve(settings, known, log))
     except (GivenUp, TransportError) as error:
         _stop(str(error), FAILED)
 
 
 @app.command()
 def config() -> None:
-    """Print the effective settings, without secrets."""
-    for name, value in _settings().without_secrets().items():
+    """Print the effective settings, without secrets; they are checked as for `run`."""
+    settings = _settings()
+    _policies(settings.policy)
+    for name, value in settings.without_secrets().items():
         typer.echo(f"SEATWARDEN_{name.upper()}={value}")
 
 
@@ -94,18 +114,24 @@ def simulate_(
     ] = None,
 ) -> None:
     """Play events in virtual time: CloudEvents in, in order of arrival, CloudEvents out."""
-    try:
-        known = policies.find(policy or policies.DEFAULT)
-    except PolicyError as error:
-        _stop(f"policy: {error}", UNUSABLE)
+    if sys.stdout is None:
+        _stop("standard output is closed", UNUSABLE)
+    out = typer.get_binary_stream("stdout")
+    known = _policies(policy or policies.DEFAULT)
     lag = None if max_clock_lag is None else from_seconds(max_clock_lag)
     try:
-        with _opened(file) as lines:
-            for line in simulate.run(lines, Shard(known, max_clock_lag=lag)):
-                sys.stdout.buffer.write(line)
+        lines = _opened(file)
     except OSError as error:
         _stop(f"{file}: {error.strerror}", UNUSABLE)
-    sys.stdout.buffer.flush()
+    with lines:
+        try:
+            for line in simulate.run(lines, Shard(known, max_clock_lag=lag)):
+                out.write(line)
+            out.flush()
+        except BrokenPipeError:
+            raise  # who reads has had enough, as `head` does: the command ends without a word
+        except OSError as error:
+            _stop(f"cannot go on: {error.strerror}", UNUSABLE)
 
 
 @policy.command("test")
@@ -129,7 +155,8 @@ def policy_test(
             failed += 1
             typer.echo(f"FAIL {file}: {case.name}")
             for difference in differences:
-                typer.echo(f"  {difference.what} expected: {difference.expected}")
+                if difference.expected != difference.came:
+                    typer.echo(f"  {difference.what} expected: {difference.expected}")
                 typer.echo(f"  {difference.what} came:     {difference.came}")
     typer.echo(f"{passed} passed, {failed} failed")
     if failed:
@@ -141,6 +168,13 @@ def _settings(**flags: Any) -> Any:  # noqa: ANN401 - as the settings' own
         return effective(**flags)
     except SettingsError as error:
         _stop(str(error), UNUSABLE)
+
+
+def _policies(name: str) -> Policies:
+    try:
+        return policies.find(name)
+    except PolicyError as error:
+        _stop(f"policy: {error}", UNUSABLE)
 
 
 def _opened(file: str) -> BinaryIO:

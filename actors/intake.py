@@ -20,7 +20,7 @@ from statecharts.decisions import DecisionMade, Output
 from statecharts.digests import long
 from statecharts.events import Event, decode
 from statecharts.instants import from_seconds, to_rfc3339
-from statecharts.refusals import Refusal
+from statecharts.refusals import Code, Refusal
 from statecharts.surroundings import Interruption
 
 
@@ -68,9 +68,14 @@ class Intake:
             return []
         self._covered.append(key)
         self._group.append(key)
-        if ticks.is_tick(delivery):
-            return self._tick(delivery, now, awaited)
-        return self._event(delivery, now)
+        try:
+            if ticks.is_tick(delivery):
+                return self._tick(delivery, now, awaited)
+            return self._event(delivery, now)
+        except Exception as fault:  # noqa: BLE001 - no message may stop the shard
+            self.shard.faults.append(fault)
+            refusal = Refusal(Code.FAILED, "a fault of ours kept us from taking it")
+            return self._refused(delivery, refusal, now)
 
     def take_covered(self) -> tuple[str, ...]:
         """Return the keys of the deliveries taken since this was last asked."""
@@ -103,7 +108,7 @@ class Intake:
         try:
             event = decode(delivery.body)
         except Refusal as refusal:
-            return self._refused(delivery, refusal, now, long(delivery.body.hex()))
+            return self._refused(delivery, refusal, now)
         if not is_addressed_right(delivery.routing_key, event.table_id):
             if not messages.was_moved(delivery):
                 self.counts["moved"] += 1
@@ -123,9 +128,10 @@ class Intake:
             self._log.debug("ignored", type=event.name, id=event.id, reason=applied.reason)
         return told
 
-    def _refused(self, delivery: Delivery, refusal: Refusal, now: int, body: str) -> list[Message]:
-        notice = refused(refusal, now, body)
-        return [messages.of_output(notice), *self._dead(delivery, refusal, now)]
+    def _refused(self, delivery: Delivery, refusal: Refusal, now: int) -> list[Message]:
+        """Refuse a message that the shard has not seen."""
+        notice = refused(refusal, now, long(delivery.body.hex()))
+        return [*self._told([notice]), *self._dead(delivery, refusal, now)]
 
     def _dead(self, delivery: Delivery, refusal: Refusal, now: int) -> list[Message]:
         self.counts[Verdict.REFUSED] += 1

@@ -44,6 +44,8 @@ class Lease:
         self._mailbox: deque[Delivery] = deque()
         self._woken = asyncio.Event()
         self._ticker = Ticker(f"{clock.now()}")
+        self._has_begun = False
+        """A message has come on this connection: who stands by gets none."""
         self._ticks: set[asyncio.Task[Published]] = set()
 
     async def hold(self, stop: asyncio.Event, ready: asyncio.Event) -> None:
@@ -83,6 +85,9 @@ class Lease:
             await self._clock.wait(self._woken, due)
             self._woken.clear()
             if self._mailbox:
+                if not self._has_begun:
+                    self._has_begun = True
+                    ticker.hurry()
                 last = await self._take_group()
                 await consumer.acknowledge(last.tag, multiple=True)
             if ticker.has_returned:

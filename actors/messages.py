@@ -27,7 +27,7 @@ def is_told(output: Output, *, all_changes: bool) -> bool:
 
 def of_output(output: Output) -> Message:
     """Return the message that publishes an output."""
-    return Message(DECISIONS, output.routing_key, output.encoded())
+    return Message(DECISIONS, output.routing_key, output.encoded(), id=output.id())
 
 
 def dead_letter(delivery: Delivery, refusal: Refusal, received: int) -> Message:

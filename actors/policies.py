@@ -9,6 +9,7 @@ import yaml
 from pydantic import ValidationError
 
 from statecharts.policy import Policies, Policy
+from statecharts.wording import faults
 
 DEFAULT = "adda52"
 
@@ -69,9 +70,5 @@ def build(keys: object, file: str) -> Policy:
     try:
         return Policy.model_validate(keys)
     except ValidationError as error:
-        faults = error.errors(include_url=False, include_input=False)
-        told = "; ".join(
-            f"{'.'.join(map(str, fault['loc'])) or 'policy'}: {fault['msg']}" for fault in faults
-        )
-        msg = f"{file}: {told}"
+        msg = f"{file}: {'; '.join(faults(error, 'policy'))}"
         raise PolicyError(msg) from None

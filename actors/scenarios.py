@@ -23,6 +23,7 @@ from statecharts.instants import SECOND, from_rfc3339, from_seconds, to_rfc3339
 from statecharts.lines import Trigger
 from statecharts.policy import Policies
 from statecharts.refusals import Refusal
+from statecharts.wording import faults
 
 START = from_rfc3339("2026-01-01T00:00:00Z")
 _FOR_EVER = 1 << 62
@@ -51,6 +52,16 @@ class Scenario(BaseModel):
     uncovered: tuple[tuple[Seconds, str], ...] | None = None
     refused: tuple[tuple[Seconds, str], ...] | None = None
     time_bank_used: tuple[tuple[Seconds, Seconds], ...] | None = None
+
+    @field_validator("events", mode="before")
+    @classmethod
+    def _data_may_be_left_out(cls, events: object) -> object:
+        if not isinstance(events, list):
+            return events
+        return [
+            [*event[:2], {}] if isinstance(event, list) and event[2:] in ([], [None]) else event
+            for event in events
+        ]
 
     @field_validator("events")
     @classmethod
@@ -86,9 +97,7 @@ def load(path: Path) -> tuple[Policies, tuple[Scenario, ...]]:
         msg = f"{path}: cannot be read: {error}"
         raise ScenarioError(msg) from None
     except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        msg = f"{path}: {'.'.join(map(str, fault['loc'])) or 'file'}: {fault['msg']}"
-        raise ScenarioError(msg) from None
+        raise ScenarioError(f"{path}: {faults(error, 'file')[0]}") from None
     for scenario in file.scenarios:
         if all(getattr(scenario, what) is None for what in _KINDS):
             kinds = ", ".join(_KINDS)
@@ -99,7 +108,10 @@ def load(path: Path) -> tuple[Policies, tuple[Scenario, ...]]:
 
 
 def play(scenario: Scenario, known: Policies) -> list[Difference]:
-    """Play one scenario; an empty list means that all came as expected."""
+    """Play one scenario; an empty list means that all came as expected.
+
+    What was refused is told with any other difference: it is often the reason for it.
+    """
     outputs = list(_outputs(scenario, known))
     differences = []
     for kind, collect in _KINDS.items():
@@ -109,6 +121,10 @@ def play(scenario: Scenario, known: Policies) -> list[Difference]:
         came = collect(outputs)
         if len(expected) != len(came) or not all(map(_agrees, expected, came)):
             differences.append(Difference(kind, [list(one) for one in expected], came))
+    refusals = [one for one in outputs if isinstance(one, EventRefused)]
+    if differences and refusals:
+        told = [[_seconds(one.at), one.code.value, one.detail] for one in refusals]
+        differences.append(Difference("refusals", [], told))
     return differences
 
 

@@ -7,7 +7,6 @@ import signal
 
 from structlog.typing import FilteringBoundLogger
 
-from actors import policies
 from actors.address import redacted
 from actors.clock import SystemClock
 from actors.rabbit import RabbitTransport
@@ -15,18 +14,18 @@ from actors.settings import Settings
 from actors.shard import Shard
 from actors.worker import Worker
 from statecharts.instants import from_seconds
+from statecharts.policy import Policies
 
 
-async def serve(settings: Settings, log: FilteringBoundLogger) -> None:
+async def serve(settings: Settings, known: Policies, log: FilteringBoundLogger) -> None:
     """Run until SIGTERM or SIGINT: then what was taken is finished, confirmed and acknowledged.
 
-    Raises PolicyError, TransportError, GivenUp.
+    Raises TransportError, GivenUp.
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    known = policies.find(settings.policy)
     log.info(
         "starting",
         broker=redacted(settings.amqp_url),

@@ -10,6 +10,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from actors import policies
 from actors.address import fault_in, redacted
 from actors.options import Options
+from statecharts.wording import faults
 
 PREFIX = "SEATWARDEN_"
 
@@ -76,6 +77,6 @@ def effective(**flags: Any) -> Settings:  # noqa: ANN401 - the flags' types are 
     try:
         return Settings(**{name: value for name, value in flags.items() if value is not None})
     except ValidationError as error:
-        faults = error.errors(include_url=False, include_input=False)
-        lines = [f"{PREFIX}{str(fault['loc'][0]).upper()}: {fault['msg']}" for fault in faults]
+        told = [fault.partition(":") for fault in faults(error, "settings")]
+        lines = [f"{PREFIX}{name.upper()}:{reason}" for name, _, reason in told]
         raise SettingsError("\n".join(lines)) from None

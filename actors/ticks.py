@@ -17,7 +17,8 @@ from statecharts.instants import MILLISECOND, SECOND
 KIND = "seatwarden.tick"
 EVERY = SECOND
 AFTER_DEADLINE = MILLISECOND
-MAX_DELAY = 32 * SECOND
+MAX_DELAY = 8 * SECOND
+MAX_BYTES = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +41,12 @@ def is_tick(delivery: Delivery) -> bool:
 
 def read(delivery: Delivery) -> Tick | None:
     """Read a tick; None if it is none of ours."""
+    if len(delivery.body) > MAX_BYTES:
+        return None
     try:
         body = json.loads(delivery.body)
         return Tick(str(body["nonce"]), int(body["sent"]))
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, OverflowError):
         return None
 
 
@@ -74,6 +77,10 @@ class Ticker:
         self._last_sent = now
         self._awaited = Tick(f"{self._prefix}-{self._count}", now)
         return self._awaited
+
+    def hurry(self) -> None:
+        """Messages come: if the awaited tick went astray while standing by, send another soon."""
+        self._delay = EVERY
 
     def is_back(self, tick: Tick) -> bool:
         """Take note that a tick came back; False if it is not the awaited one."""

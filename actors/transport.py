@@ -89,6 +89,8 @@ class Message:
     kind: str | None = None
     """The property `type`."""
     headers: Headers = field(default_factory=dict)
+    id: str | None = None
+    """The property `message_id`."""
 
 
 class Published(Enum):

@@ -11,9 +11,9 @@ def rightmost(cards: Sequence[str]) -> str:
 
 
 def variant_name(variant: str) -> str:
-    """Bring a variant to the form of the policy files.
+    """Bring a variant to one form: however it is spelt, its letters and digits tell it.
 
-    >>> variant_name("Crazy Pineapple"), variant_name("crazy-pineapple")
-    ('crazy_pineapple', 'crazy_pineapple')
+    >>> variant_name("Crazy Pineapple"), variant_name("crazy_pineapple"), variant_name("Hi/Lo")
+    ('crazypineapple', 'crazypineapple', 'hilo')
     """
-    return "_".join(variant.casefold().replace("-", " ").replace("_", " ").split())
+    return "".join(letter for letter in variant.casefold() if letter.isalnum())

@@ -18,7 +18,7 @@ from statecharts.presence import Session
 from statecharts.presence import forget as forgotten
 from statecharts.rules import GROUNDS, Action, Basis, Rule
 from statecharts.seat import (
-    MAX_HANDS_WITH_CHOICE,
+    MAX_CHOICES,
     MAX_SOURCES,
     MAX_TURNS,
     Choice,
@@ -158,6 +158,7 @@ def move_deadlines(step: Step, row: Row) -> None:
         return None if instant is None else settled(instant, interruptions)
 
     deadline = moved(turn.deadline)
+    step.is_moved = True
     credit = (deadline or 0) - (turn.deadline or 0) if row.source is State.TIME_BANK else 0
     step.seat.turn = turn._replace(
         deadline=deadline,
@@ -196,16 +197,16 @@ def back_to_buffer(step: Step, _row: Row) -> None:
 # -- Choices of a card
 
 
-def choose(step: Step, _row: Row) -> None:
+def choose(step: Step, row: Row) -> None:
     """The choice counts for the open discard."""
-    step.seat.turn = step.turn._replace(choice=_choice(step, step.data.card))
+    keep_choice(step, row)
+    step.seat.turn = step.turn._replace(choice=step.seat.choices[-1])
 
 
 def keep_choice(step: Step, _row: Row) -> None:
-    """Keep the choice for the discard of its hand, in place of the one kept before."""
-    choice = _choice(step, step.data.card)
-    others = tuple(one for one in step.seat.choices if one.hand != choice.hand)
-    step.seat.choices = (*others, choice)[-MAX_HANDS_WITH_CHOICE:]
+    """Keep the choice: it may be for a discard to come, and a repeated one must be known."""
+    choice = step.choice(step.data.card)
+    step.seat.choices = (*step.seat.choices, choice)[-MAX_CHOICES:]
 
 
 # -- Turns end
@@ -266,7 +267,10 @@ def bank_used(step: Step, row: Row, turn: Turn) -> int:
 
 
 def _settled(step: Step, instant: int) -> int:
-    return settled(instant, step.around.interruptions)
+    """Return a deadline, moved out of the interruptions in which it lies."""
+    moved = settled(instant, step.around.interruptions)
+    step.is_moved = step.is_moved or moved != instant
+    return moved
 
 
 def _close(step: Step, turn_id: str) -> None:
@@ -282,32 +286,25 @@ def _note_start(step: Step) -> None:
     step.seat.latest_starts = (*others, (step.source, latest))[-MAX_SOURCES:]
 
 
-def _choice(step: Step, card: str | None) -> Choice:
-    turn_id = getattr(step.data, "turn_id", None)
-    return Choice(
-        hand=short(step.data.hand_id),
-        turn=None if turn_id is None else short(turn_id),
-        card=card,
-        source=step.source,
-        stamp=step.stamp,
-        reference=step.reference,
-    )
-
-
 def _choice_at_start(step: Step, data: DiscardTurn) -> Choice | None:
-    """The choice that counts when a discard begins: the start's own, or the one kept for it."""
-    hand = short(data.hand_id)
-    kept = next((one for one in step.seat.choices if one.hand == hand), None)
-    step.seat.choices = tuple(one for one in step.seat.choices if one.hand != hand)
-    if kept is not None and (
-        kept.turn not in (None, short(data.turn_id)) or kept.card not in (None, *data.cards)
-    ):
-        kept = None
-    if data.chosen is None:
-        return kept
-    if kept is not None and kept.source == step.source and kept.stamp > step.stamp:
-        return kept
-    return _choice(step, data.chosen)
+    """The choice that counts when a discard begins, of those kept for it and the start's own.
+
+    Those of cards that it does not hold are left out.  Of one source the latest stamp counts, of
+    several sources the later arrival (reading 7).
+    """
+    hand, turn = short(data.hand_id), short(data.turn_id)
+    made = [
+        one
+        for one in step.seat.choices
+        if one.hand == hand and one.turn in (None, turn) and one.card in (None, *data.cards)
+    ]
+    if data.chosen is not None:
+        made.append(step.choice(data.chosen))
+    counts, latest = None, dict[int, int]()
+    for one in made:
+        if one.stamp >= latest.get(one.source, one.stamp):
+            counts, latest[one.source] = one, one.stamp
+    return counts
 
 
 def _card_to_discard(turn: Turn) -> str:

@@ -19,6 +19,7 @@ from statecharts import instants
 from statecharts.lines import Trigger
 from statecharts.payloads import MAX_STRING, PAYLOADS, TURNS, Data
 from statecharts.refusals import Code, Identity, Refusal
+from statecharts.wording import faults
 
 MAX_BYTES = 64 * 1024
 MAX_DEPTH = 16
@@ -125,6 +126,8 @@ def _stamp(raw: dict[str, Any], attribute: str, identity: Identity) -> int:
 
 def _payload(raw: dict[str, Any], name: Trigger, identity: Identity) -> Data:
     data = raw.get("data")
+    if data is None:  # optional in CloudEvents; what is required is told field by field
+        data = {}
     if not isinstance(data, dict):
         raise Refusal(Code.INVALID, "data: must be a JSON object", identity)
     kind = data.get("kind", "betting")
@@ -138,13 +141,10 @@ def _payload(raw: dict[str, Any], name: Trigger, identity: Identity) -> Data:
 
 
 def _told(error: ValidationError) -> str:
-    """Say which fields are wrong and how, without repeating what was sent."""
-    faults = error.errors(include_url=False, include_input=False)
-    told = "; ".join(
-        f"{'.'.join(('data', *map(str, fault['loc'])))}: {fault['msg']}"
-        for fault in faults[:MAX_ERRORS_TOLD]
-    )
-    more = len(faults) - MAX_ERRORS_TOLD
+    """Say which fields are wrong and how: the first few."""
+    found = faults(error, "amounts")
+    told = "; ".join(f"data.{fault}" for fault in found[:MAX_ERRORS_TOLD])
+    more = len(found) - MAX_ERRORS_TOLD
     return f"{told}; and {more} more" if more > 0 else told
 
 

@@ -17,7 +17,7 @@ from statecharts.instants import SECOND
 from statecharts.lines import State, Trigger, When
 from statecharts.payloads import DiscardTurn
 from statecharts.presence import is_connected
-from statecharts.seat import Choice
+from statecharts.seat import Turn
 from statecharts.step import Interrupted, Step, WakeUp
 
 STALE_AFTER = 600 * SECOND
@@ -147,22 +147,24 @@ def card(step: Step) -> str:
     return "chosen" if choice and choice.card is not None else "none"
 
 
-def choice(step: Step) -> str:
+def choice(step: Step) -> str:  # noqa: PLR0911 - one return for each answer, in the order asked
     """What becomes of a `card.chosen`."""
     data, seat = step.data, step.seat
     if short(data.hand_id) in step.around.table.ended_hands:
         return "closed"
     if data.turn_id is not None and short(data.turn_id) in seat.closed_turns:
         return "closed"
+    made = step.choice(data.card)
     here = seat.turn
-    if here and _is_about(step, here.hand_id, here.turn_id) and here.kind == "discard":
-        if seat.state is not DISCARDING:
-            return "closed"
-        if data.card is not None and data.card not in here.cards:
-            return "unknown_card"
-        return "older" if _is_older(step, here.choice) else "counts"
-    kept = next((one for one in seat.choices if one.hand == short(data.hand_id)), None)
-    return "older" if _is_older(step, kept) else "early"
+    if here is None or here.kind != "discard" or here.hand_id != data.hand_id:
+        return "known" if made in seat.choices else "early"
+    if data.turn_id not in (None, here.turn_id):
+        return "known" if made in seat.choices else "early"
+    if seat.state is not DISCARDING:
+        return "closed"
+    if data.card is not None and data.card not in here.cards:
+        return "unknown_card"
+    return "known" if made in seat.choices or _is_older(step, here) else "counts"
 
 
 def interrupted(step: Step) -> str:
@@ -183,12 +185,16 @@ def _has_departed(step: Step) -> bool:
     )
 
 
-def _is_about(step: Step, hand_id: str, turn_id: str) -> bool:
-    return step.data.hand_id == hand_id and step.data.turn_id in (None, turn_id)
-
-
-def _is_older(step: Step, known: Choice | None) -> bool:
-    return known is not None and known.source == step.source and known.stamp > step.stamp
+def _is_older(step: Step, here: Turn) -> bool:
+    """Whether the choice's source has made a later one that could count for the open discard."""
+    return any(
+        one.source == step.source
+        and one.stamp > step.stamp
+        and one.hand == short(here.hand_id)
+        and one.turn in (None, short(here.turn_id))
+        and one.card in (None, *here.cards)
+        for one in (*step.seat.choices, *([here.choice] if here.choice else ()))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +296,7 @@ QUESTIONS: Mapping[str, Question] = {
     "choice": Question(choice, {
         "counts": "for this discard",
         "unknown_card": "a card that is not held",
-        "older": "older than the one that counts",
+        "known": "known already, or older than another",
         "closed": "for a closed discard",
         "early": "for a discard to come",
     }, {"counts": _in_discard, "unknown_card": _in_discard}),

@@ -113,10 +113,15 @@ def _apply(line: Line) -> Callable[[Step], None]:
         turn = draft.seat.turn
         connected = draft.connected() if turn else None
         EFFECTS[line.effect](draft, line)
-        if line.target is not None or line.trigger is Trigger.INTERRUPTION:
-            turn = draft.seat.turn or turn
+        turn = draft.seat.turn or turn
+        if line.target is not None:
             assert turn is not None  # noqa: S101 - a change of state begins or ends with a turn
             draft.outputs.append(_changed(draft, line, turn, connected))
+        if draft.is_moved:
+            assert turn is not None  # noqa: S101 - deadlines are of a turn
+            told = _changed(draft, line, turn, connected)
+            told = told.model_copy(update={"from_": told.to, "trigger": Trigger.INTERRUPTION})
+            draft.outputs.append(told)
 
     return apply
 

@@ -59,7 +59,7 @@ class BettingTurn(TurnStarted):
     pots: Annotated[tuple[Amount, ...], Field(min_length=1, strict=False)]
     big_blind: Amount
     contributed_voluntarily: Amount | None = None
-    time_bank_seconds: Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)] = 0
+    time_bank_seconds: Annotated[float, Field(ge=0, le=10**9, allow_inf_nan=False)] = 0
 
     @model_validator(mode="after")
     def _amounts_agree(self) -> Self:

@@ -44,7 +44,7 @@ class Policy(_Keys):
     covers_formats: tuple[Literal["cash", "tournament"], ...] = ("cash",)
     """Turns of other formats get a `turn.uncovered` notice (policy, first note)."""
 
-    covers_discards: tuple[Variant, ...] = ("crazy_pineapple",)
+    covers_discards: tuple[Variant, ...] = ("crazypineapple",)
     """The variants whose discards are covered; one that names no variant is (D6, reading 6)."""
 
     buffer_seconds: Seconds = 3

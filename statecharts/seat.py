@@ -19,7 +19,7 @@ SNAPSHOT_VERSION = 1
 
 MAX_TURNS = 32
 MAX_SOURCES = 8
-MAX_HANDS_WITH_CHOICE = 4
+MAX_CHOICES = 16
 
 
 class Choice(NamedTuple):
@@ -97,7 +97,7 @@ class Seat:
     latest_starts: tuple[tuple[int, int], ...] = ()
     """The latest start's stamp by source."""
     choices: tuple[Choice, ...] = ()
-    """Choices for hands whose discard has not begun."""
+    """The latest choices of cards, in order of arrival, whatever became of them."""
     departures: tuple[Departure, ...] = ()
     uncovered_hand: int | None = None
     """The hand for which `turn.uncovered` has been told."""

@@ -14,7 +14,7 @@ from statecharts.events import Event
 from statecharts.lines import Line, State, Trigger
 from statecharts.policy import Policy
 from statecharts.presence import is_connected
-from statecharts.seat import Seat, Turn
+from statecharts.seat import Choice, Seat, Turn
 from statecharts.surroundings import Interruption, Surroundings
 
 
@@ -52,6 +52,8 @@ class Step:
     """Of a presence word: it has been written down."""
     answers: dict[str, str] = field(default_factory=dict)
     """The questions answered so far; what they read does not change before a line applies."""
+    is_moved: bool = False
+    """An interruption has moved a deadline that this step sets."""
     line: Line | None = None
     outputs: list[Output] = field(default_factory=list)
 
@@ -87,6 +89,18 @@ class Step:
         """Digest of the event's source."""
         assert isinstance(self.event, Event)  # noqa: S101 - as above
         return short(self.event.source)
+
+    def choice(self, card: str | None) -> Choice:
+        """The choice of a card that the event makes; None withdraws."""
+        turn_id = getattr(self.data, "turn_id", None)
+        return Choice(
+            hand=short(self.data.hand_id),
+            turn=None if turn_id is None else short(turn_id),
+            card=card,
+            source=self.source,
+            stamp=self.stamp,
+            reference=self.reference,
+        )
 
     def connected(self) -> bool:
         """Whether the player on turn is connected, by all that is known now."""

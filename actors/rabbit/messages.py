@@ -14,6 +14,7 @@ def properties(message: Message) -> Basic.Properties:
         content_type=message.content_type,
         delivery_mode=_PERSISTENT,
         headers=dict(message.headers),
+        message_id=message.id,
         message_type=message.kind,
     )
 

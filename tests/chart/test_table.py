@@ -89,10 +89,10 @@ def _check_row(row: Row, state: State, outputs: list[object]) -> None:
         assert (changes[0].from_, changes[0].to) == (row.source, row.target)
         return
     assert state is (row.target or row.source)
-    told = row.target is not None or row.trigger is Trigger.INTERRUPTION
-    assert [(change.from_, change.to) for change in changes] == (
-        [(row.source, state)] if told else []
-    )
+    told = [(row.source, state, row.trigger)] if row.target is not None else []
+    if row.trigger is Trigger.INTERRUPTION:
+        told.append((state, state, Trigger.INTERRUPTION))
+    assert [(change.from_, change.to, change.trigger) for change in changes] == told
     assert [(one.action, one.rule) for one in decisions] == ([row.decision] if row.decision else [])
     for one in decisions:
         assert (one.card is not None) == (one.action is Action.DISCARD)

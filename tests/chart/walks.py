@@ -39,7 +39,7 @@ POLICIES = tuple(
     )
 )
 START = 1_800_000_000 * SECOND
-MAX_WALKS = 20_000
+MAX_WALKS = 100_000
 STEPS = 20
 
 
@@ -106,7 +106,7 @@ class _Walk:
         self.taste = {trigger: 4 ** chance.randint(0, 3) for trigger in PAYLOADS}
         self.taste[Trigger.TURN_STARTED] = 4 ** chance.randint(0, 2)
         if favourite in self.taste:
-            self.taste[favourite] *= 8
+            self.taste[favourite] *= chance.choice([8, 512])
         self.lags = chance.sample([0, 0, 0, 0.2, 1, 5, 5, 25, 700], 3)
 
     def go(self) -> None:
@@ -149,8 +149,7 @@ class _Walk:
                 self.places.setdefault(result.seat.state, []).append(place)
             self.seat = result.seat
         met_here = Met(before, event, at, reference, self.policy, self.around, result_or_refusal)
-        for line in lines:
-            self.found.setdefault(line.id, met_here)
+        self.found.setdefault(lines[0].id, met_here)
 
     def learn(self, event: Event, reference: int) -> None:
         """Note what the shard would note around the seat."""

@@ -1,22 +1,27 @@
 """What only a real RabbitMQ, or the way to one, can do."""
 
 import asyncio
+import contextlib
 import shutil
 import socket
 import ssl
+import struct
 import subprocess
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from pamqp import encode
 
 from actors.address import redacted
 from actors.rabbit import RabbitTransport
 from actors.rabbit.topology import queue_arguments
 from actors.transport import (
+    Binding,
     CannotConnect,
     ConnectionLost,
     Delivery,
+    Exchange,
     Message,
     Published,
     Queue,
@@ -306,3 +311,45 @@ async def test_tls_is_spoken_with_whom_the_certificates_vouch_for(
         await connection.declare(SHARD)
         assert await connection.publish(TICK) is Published.CONFIRMED
         await connection.close()
+
+
+_NO_UTF8 = "@@"
+
+
+def _short_string(text: str) -> bytes:
+    """Encode as AMQP does, but put bytes that are no UTF-8 where the marker stands."""
+    raw = text.encode().replace(_NO_UTF8.encode(), b"\xff\xfe")
+    return struct.pack("B", len(raw)) + raw
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        Message("events", f"55.{_NO_UTF8}", b"bad"),
+        Message("events", "55.x", b"bad", kind=_NO_UTF8),
+        Message("events", "55.x", b"bad", content_type=_NO_UTF8),
+        Message("events", "55.x", b"bad", id=_NO_UTF8),
+        Message("events", "55.x", b"bad", headers={_NO_UTF8: "x"}),
+    ],
+    ids=["routing key", "type", "content type", "message id", "name of a header"],
+)
+async def test_what_is_no_utf8_costs_nobody_the_connection(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch, message: Message
+) -> None:
+    async with contextlib.AsyncExitStack() as stack:
+        publisher = await RabbitTransport(broker.url).connect()
+        stack.push_async_callback(publisher.close)
+        reader = await RabbitTransport(broker.url).connect()
+        stack.push_async_callback(reader.close)
+        bindings = (Binding("shard", "events", "55.#"),)
+        await publisher.declare(Topology((Exchange("events"),), (Queue("shard"),), bindings))
+        came: asyncio.Queue[Delivery] = asyncio.Queue()
+        await reader.consume("shard", came.put_nowait, prefetch=10)
+        with monkeypatch.context() as patched:
+            patched.setattr(encode, "short_string", _short_string)
+            patched.setitem(encode.METHODS, "shortstr", _short_string)
+            assert await publisher.publish(message) is Published.CONFIRMED
+        assert await publisher.publish(Message("events", "55.x", b"good")) is Published.CONFIRMED
+        async with asyncio.timeout(SOON):
+            assert [(await came.get()).body for _ in range(2)] == [b"bad", b"good"]
+        assert not reader.lost.done()

@@ -96,7 +96,7 @@ def test_a_right_expectation_passes(tmp_path: Path, right: str) -> None:
         ("- 1", "Input should be"),
         ("scenarios: []", "scenarios"),
         ("scenarios: [{name: x, events: [[0, turn.started, {}]]}]", "expects nothing"),
-        ("scenarios: [{name: x, events: [[0, turn.started]], decisions: []}]", "events.0"),
+        ("scenarios: [{name: x, events: [[0]], decisions: []}]", "events.0"),
         ("scenarios: [{name: x, events: [], decisions: [], colour: red}]", "colour"),
         (
             "scenarios: [{name: x, events: [[0, turn.started, {arrives: soon}]], decisions: []}]",

@@ -18,13 +18,14 @@ from actors.memory import MemoryBroker, MemoryTransport
 from actors.options import Options
 from actors.shard import Shard
 from actors.slots import routing_key
+from actors.ticks import KIND
 from actors.topology import DEAD_LETTERS, DECISIONS, EVENTS, shard_queue, topology
 from actors.transport import Binding, Connection, Delivery, Message, Queue, Topology
 from actors.worker import Worker
 from statecharts.instants import SECOND, from_rfc3339, from_seconds, to_rfc3339
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
 START = from_rfc3339("2026-03-01T12:00:00Z")
 STEP = 50_000
@@ -67,12 +68,24 @@ class House:
             await asyncio.gather(self._running, return_exceptions=True)
         self.worker = self._worker()
 
-    def _worker(self) -> Worker:
+    def join(self) -> Callable[[], Awaitable[None]]:
+        """Start a second worker, which stands by; returns how to stop it."""
+        stop = asyncio.Event()
+        running = asyncio.create_task(self._worker(MemoryJournal()).run(stop))
+
+        async def end() -> None:
+            stop.set()
+            await running
+
+        return end
+
+    def _worker(self, journal: Journal | None = None) -> Worker:
         shard = Shard(policies.bundled(), max_clock_lag=2 * SECOND)
         log = structlog.wrap_logger(structlog.ReturnLogger())
         return Worker(
-            MemoryTransport(self.broker), shard, self.clock, self.options, log, self.journal
-        )
+            MemoryTransport(self.broker), shard, self.clock, self.options, log,
+            journal or self.journal,
+        )  # fmt: skip
 
     def cut_worker(self, reason: str) -> None:
         """Drop the worker's connection, without a notice."""
@@ -110,6 +123,12 @@ class House:
         """Publish bytes as they are."""
         assert self._backend is not None
         await self._backend.publish(Message(EVENTS, key, body))
+        await settle()
+
+    async def forge_tick(self, body: bytes) -> None:
+        """Publish to the shard's queue itself what claims to be a tick."""
+        assert self._backend is not None
+        await self._backend.publish(Message("", QUEUE, body, kind=KIND))
         await settle()
 
     async def turn(self, turn_id: str = "u1", **changes: Any) -> None:  # noqa: ANN401 - any field

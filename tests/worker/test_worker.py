@@ -181,3 +181,79 @@ async def test_an_error_of_ours_parks_the_message_and_tells_the_seat_is_uncovere
         await house.turn("u2", to_call=0)
         await house.pass_time(21)
         assert [turn for turn, *_ in house.decisions()] == ["u2"]
+
+
+async def test_a_standby_takes_over_at_once_and_notices_no_interruption() -> None:
+    async with a_house() as house:
+        standby = house.join()
+        await house.pass_time(40)
+        await house.stop()
+        await house.pass_time(1)
+        await house.turn(to_call=0)
+        await house.pass_time(20.2)
+        assert house.decisions() == [("u1", "check", "turn-timeout", 61.0)]
+        assert house.of_type("decision.made")[0]["late_ms"] < 100
+        assert [
+            one for one in house.of_type("seat.changed") if one["trigger"] == "interruption"
+        ] == []
+        await standby()
+
+
+async def test_a_turn_that_begins_within_an_interruption_is_told_its_longer_end() -> None:
+    async with a_house() as house:
+        await house.turn("u0")
+        await house.pass_time(1)
+        await house.kill()
+        await house.pass_time(10)
+        house.begin()
+        await settle()
+        await house.turn(to_call=0, turn_seconds=1)
+        told = [one for one in house.of_type("seat.changed") if one["trigger"] == "interruption"]
+        assert [(one["turn_id"], one["from"], one["to"]) for one in told] == [
+            ("u1", "acting", "acting")
+        ]
+        await house.pass_time(4)
+        assert house.decisions()[0][0] == "u1"
+        assert house.of_type("decision.made")[0]["deadline"] == told[0]["until"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{}",
+        b"null",
+        b'{"nonce": "x", "sent": Infinity}',
+        b'{"nonce": "x", "sent": -5}',
+        b'{"nonce": "x", "sent": 9000000000000000000}',
+        b"[" * 100_000,
+        b"\xff",
+    ],
+    ids=range(8),
+)
+async def test_a_forged_tick_harms_nobody(body: bytes) -> None:
+    async with a_house() as house:
+        await house.turn()
+        await house.forge_tick(body)
+        await house.pass_time(22.9)
+        assert house.decisions() == []
+        await house.pass_time(0.2)
+        assert house.decisions() == [("u1", "fold", "turn-timeout", 23.0)]
+
+
+async def test_a_message_that_makes_us_stumble_is_parked_and_the_next_is_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with a_house() as house:
+
+        def broken(_: bytes) -> None:
+            raise RuntimeError("a bug")
+
+        monkeypatch.setattr("actors.intake.decode", broken)
+        await house.turn("u1")
+        monkeypatch.undo()
+        assert [one.headers["code"] for one in house.dead_letters()] == ["failed"]
+        assert [one["code"] for one in house.of_type("event.refused")] == ["failed"]
+        await house.turn("u2", to_call=0)
+        await house.pass_time(21)
+        assert [turn for turn, *_ in house.decisions()] == ["u2"]
