@@ -15,7 +15,6 @@ from typing import Any
 SECOND = 1_000_000
 MILLISECOND = 1_000
 BUFFER = 3 * SECOND
-AS_BUILT = {"overtaken starts do not count"}
 STALE = 600 * SECOND
 
 
@@ -55,6 +54,7 @@ class Step:
     state: str
     until: int | None = None
     decision: tuple[str, str, str | None] | None = None  # action, rule, card
+    connected: bool | None = None  # on a decision
     bank_used: int | None = None  # on the step that closes a turn
     heard: int | None = None  # the event that caused it; None: a deadline
 
@@ -82,9 +82,10 @@ class Model:
 
     @staticmethod
     def _same_but_later(known: Told, told: Told) -> bool:
-        """Of the same emptying told twice by one clock, the earlier one is no news."""
-        of_old = told.type in ("seat.vacated", "table.closed") and told.stamp < known.stamp
-        return of_old and replace(known, id=told.id, stamp=told.stamp) == told
+        """Of the same end told twice by one clock, the earlier one is no news after the later."""
+        ends = ("seat.vacated", "table.closed", "gateway.reset")
+        older = told.type in ends and told.stamp < known.stamp
+        return older and replace(known, id=told.id, stamp=told.stamp) == told
 
     def _refusal(self, told: Told, at: int) -> str | None:
         if told.type == "turn.started":
@@ -113,35 +114,32 @@ class Model:
             if h.told.type == "turn.started" and (h.told.table, h.told.seat) == (table, seat):
                 yield h
 
-    def _is_new(self, turn: Heard) -> bool:
-        """Not overtaken, no repetition, not older than an earlier start from the same source."""
-        if any(self._puts_off(h, turn) for h in self.history[: turn.n]):
-            return False
-        earlier = [h for h in self._starts(turn.told.table, turn.told.seat) if h.n < turn.n]
-        earlier = [h for h in earlier if self._counts(h)]
-        return all(
-            h.told.data["turn_id"] != turn.told.data["turn_id"]
-            and not (h.told.source == turn.told.source and h.told.stamp > turn.told.stamp)
-            for h in earlier
-        )
-
-    def _counts(self, start: Heard) -> bool:
-        return not any(self._puts_off(h, start) for h in self.history[: start.n])
-
-    def opened(self, table: str, seat: int) -> Iterator[Heard]:
-        """Yield the starts that have opened a turn."""
+    def _new_starts(self, table: str, seat: int) -> list[Heard]:
+        """Return the starts that are neither overtaken, nor repeated, nor out of date."""
+        found: list[Heard] = []
         for turn in self._starts(table, seat):
-            if self._is_new(turn) and turn.told.data["format"] == "cash":
-                yield turn
+            overtaken = any(self._puts_off(h, turn) for h in self.history[: turn.n])
+            if not overtaken and all(self._follows(turn, earlier) for earlier in found):
+                found.append(turn)
+        return found
+
+    @staticmethod
+    def _follows(turn: Heard, earlier: Heard) -> bool:
+        """Whether this is another turn, and not one that its own clock puts before that one."""
+        one, other = turn.told, earlier.told
+        older = one.source == other.source and one.stamp < other.stamp
+        return one.data["turn_id"] != other.data["turn_id"] and not older
+
+    def opened(self, table: str, seat: int) -> list[Heard]:
+        """Return the starts that have opened a turn."""
+        starts = self._new_starts(table, seat)
+        return [turn for turn in starts if turn.told.data["format"] == "cash"]
 
     def closing(self, turn: Heard) -> Heard | None:
         """Return the first event that closes this turn."""
-        here = (turn.told.table, turn.told.seat)
-        for h in self.history[turn.n + 1 :]:
-            another = h.told.type == "turn.started" and (h.told.table, h.told.seat) == here
-            if self._puts_off(h, turn) or (another and self._is_new(h)):
-                return h
-        return None
+        starts = {h.n for h in self._new_starts(turn.told.table, turn.told.seat)}
+        later = self.history[turn.n + 1 :]
+        return next((h for h in later if h.n in starts or self._puts_off(h, turn)), None)
 
     @staticmethod
     def _puts_off(h: Heard, turn: Heard) -> bool:
@@ -171,83 +169,106 @@ class Model:
     def _is_old_news(self, h: Heard, turn: Heard) -> bool:
         """Whether its own clock puts an emptying before a start of this seat that came first."""
         return any(
-            start.n < h.n
-            and start.told.source == h.told.source
-            and start.told.stamp > h.told.stamp
-            and self._counts(start)
-            for start in self._starts(turn.told.table, turn.told.seat)
+            start.n < h.n and start.told.source == h.told.source and start.told.stamp > h.told.stamp
+            for start in self._new_starts(turn.told.table, turn.told.seat)
         )
 
     # Presence
 
     def connected(self, turn: Heard, known: list[Heard], instant: int | None = None) -> bool:
         """Say whether the player on turn is connected by these words, at this instant or last."""
-        t = turn.told
-        player, sessions = t.data["player_id"], dict[str, list[tuple[int, bool, int]]]()
-        sources: dict[str, str] = {}
-        kills: list[tuple[int, int, str]] = []
+        words: dict[str, list[Heard]] = {}
+        kills: list[tuple[Heard, str]] = []
         forgotten: dict[str, int] = {}
-        resets: list[tuple[str, int]] = []
+        resets = [h for h in known if h.told.type == "gateway.reset"]
         for h in known:
-            w = h.told
-            if w.type == "gateway.reset":
-                resets.append((w.data["gateway"], h.time))
-            if w.table != t.table or w.data.get("player_id", player) != player:
+            said = h.told
+            # What is forgotten after the turn end changes nothing of how it was then.
+            if self._empties(said, turn.told) and (instant is None or h.at <= instant):
+                is_old = self._is_old_news(h, turn)
+                for name, heard in [*words.items()]:
+                    gone = [w for w in heard + self._ends(heard, resets) if w.n < h.n]
+                    latest = max(w.told.stamp for w in gone)
+                    same_clock = heard[0].told.source == said.source
+                    if latest <= said.stamp if same_clock else not is_old:
+                        forgotten[name] = latest
+                        del words[name]
+            if not self._is_word(said, turn.told):
                 continue
-            if self._empties(w, t) and not self._is_old_news(h, turn):
-                for name, words in sessions.items():
-                    forgotten[name] = max(time for time, _, _ in words)
-                sessions.clear()
-            if w.seat != t.seat or w.type not in ("player.connected", "player.disconnected"):
+            name = said.data["session_id"]
+            if forgotten.get(name, said.stamp - 1) >= said.stamp:
                 continue
-            name, live = w.data["session_id"], w.type == "player.connected"
-            if forgotten.get(name, -1) >= h.time:
-                continue
-            newest = all(time <= h.time for time, _, _ in sessions.get(name, []))
-            if live and newest and w.data.get("sole"):
-                kills += [(h.n, h.time, other) for other in sessions if other != name]
-            sessions.setdefault(name, []).append((h.time, live, h.n))
-            sources[name] = w.source
-        states = []
-        for name, words in sessions.items():
-            first = min(time for time, _, _ in words)
-            lost = [(at, False, -1) for g, at in resets if g == sources[name] and at > first]
-            past = [w for w in words + lost if instant is None or w[0] <= instant]
+            own = words.setdefault(name, [])
+            own.append(h)
+            before = [w for w in own + self._ends(own, resets) if w.n < h.n]
+            if said.data.get("sole") and all(self._precedes(w, h) for w in before):
+                kills += [(h, other) for other in words if other != name]
+
+        live = []
+        for name, heard in words.items():
+            past = [w for w in heard if instant is None or w.time <= instant]
             if past:
-                _, live, n = max(past)
+                ends = self._ends(past, resets)
+                past += [r for r in ends if instant is None or r.time <= instant]
+                last = max(past, key=lambda w: (w.told.stamp, w.told.type == "player.connected"))
                 killed = any(
-                    other == name and n < by and (instant is None or at <= instant)
-                    for by, at, other in kills
+                    other == name and last.n < by.n and (instant is None or by.time <= instant)
+                    for by, other in kills
                 )
-                states.append(live and not killed)
-        return any(states) if states else bool(t.data.get("connected", True))
+                live.append(last.told.type == "player.connected" and not killed)
+        return any(live) if live else bool(turn.told.data.get("connected", True))
+
+    @staticmethod
+    def _precedes(earlier: Heard, later: Heard) -> bool:
+        """Whether the one yields to the other, both of one session: by the stamps of one clock."""
+        pair = [(h.told.stamp, h.told.type == "player.connected") for h in (earlier, later)]
+        return pair[0] < pair[1]
+
+    @staticmethod
+    def _ends(words: list[Heard], resets: list[Heard]) -> list[Heard]:
+        """Return the resets that speak of a session: its gateway's, later than its first word."""
+        first = min(w.told.stamp for w in words)
+        gateway = words[0].told.source
+        return [r for r in resets if r.told.data["gateway"] == gateway and r.told.stamp > first]
+
+    @staticmethod
+    def _is_word(said: Told, begun: Told) -> bool:
+        """Whether this is a word on the presence of the player on turn."""
+        return said.type in ("player.connected", "player.disconnected") and (
+            (said.table, said.seat, said.data["player_id"])
+            == (begun.table, begun.seat, begun.data["player_id"])
+        )
 
     # Cards
 
     def _choice(self, turn: Heard, known: list[Heard]) -> str | None:
-        """Return the choice of the latest stamp; of another source, the later arrival."""
-        best: tuple[str, int] | None = None
+        """Return the last choice to arrive that its own source had not taken back before."""
         card: str | None = None
-        t = turn.told
+        latest: dict[str, int] = {}
         for h in known:
-            made: str | None
-            if h.n < turn.n and self._empties(h.told, t) and not self._is_old_news(h, turn):
-                best, card = None, None
-            if h.n == turn.n and t.data.get("chosen") is not None:
-                made = t.data["chosen"]
-            elif (
-                h.told.type == "card.chosen"
-                and (h.told.table, h.told.seat) == (t.table, t.seat)
-                and h.told.data["hand_id"] == t.data["hand_id"]
+            if h.n < turn.n and self._empties(h.told, turn.told) and not self._is_old_news(h, turn):
+                card, latest = None, {}
+            if (
+                not self._is_choice(h, turn)
+                or latest.get(h.told.source, h.told.stamp) > h.told.stamp
             ):
-                made = h.told.data["card"]
-            else:
                 continue
-            if made is not None and made not in t.data["cards"]:
-                continue
-            if best is None or best[0] != h.told.source or best[1] <= h.time:
-                best, card = (h.told.source, h.time), made
+            latest[h.told.source] = h.told.stamp
+            card = h.told.data["chosen" if h.n == turn.n else "card"]
         return card
+
+    @staticmethod
+    def _is_choice(h: Heard, turn: Heard) -> bool:
+        """Whether this is a choice for this discard, or taking one back."""
+        said, begun = h.told, turn.told
+        if h.n == turn.n:
+            return said.data.get("chosen") is not None
+        return (
+            said.type == "card.chosen"
+            and (said.table, said.seat) == (begun.table, begun.seat)
+            and said.data["hand_id"] == begun.data["hand_id"]
+            and said.data["card"] in (None, *begun.data["cards"])
+        )
 
     # A turn's life
 
@@ -260,13 +281,16 @@ class Model:
             limit = fired if end is None else min(end.at, fired)
             life = [s for s in self._life(turn, mine) if s.heard is not None or s.at < limit]
             if life[-1].decision:
-                life[-1] = replace(life[-1], bank_used=self._bank_used(life, life[-1].at))
+                at = life[-1].at
+                known = [h for h in mine if h.n <= turn.n or h.at <= at]
+                connected, used = self.connected(turn, known), self._bank_used(life, at)
+                life[-1] = replace(life[-1], connected=connected, bank_used=used)
             found += life
             if end is not None:
                 decided = any(s.decision for s in life)
-                used = None if decided else self._bank_used(life, end.at)
+                left = None if decided else self._bank_used(life, end.at)
                 name = turn.told.data["turn_id"]
-                found.append(Step(end.at, name, "idle", bank_used=used, heard=end.n))
+                found.append(Step(end.at, name, "idle", bank_used=left, heard=end.n))
         return found
 
     @staticmethod
@@ -316,36 +340,37 @@ class Model:
         pot = sum((money(p) for p in turn.told.data["pots"]), Fraction(0))
         grace = 15 if pot < 5 * money(turn.told.data["big_blind"]) else 25
         settled, last = end + BUFFER, end + BUFFER + grace * SECOND
-        yield Step(end, name, "buffer", settled)
-        at_end = [h for h in mine if h.n <= turn.n or h.at <= end]
+
+        def known(instant: int) -> list[Heard]:
+            return [h for h in mine if h.n <= turn.n or h.at <= instant]
+
         state = "buffer"
-        for count in range(len(at_end), len(mine) + 1):
-            words = mine[:count]
-            now = words[-1].at if count > len(at_end) else end
-            if now > last:
-                break
-            if state == "buffer" and now > settled:
-                # The buffer ended before this word: what counts is what was known until then.
-                if self.connected(turn, mine[: count - 1], end):
-                    break
-                state = "disconnection_grace"
-                yield Step(settled, name, state, last)
-            back = self.connected(turn, words)
-            if state == "buffer" and (self.connected(turn, words, end) or not back):
-                continue
-            new = "returned" if back else "disconnection_grace"
+        yield Step(end, name, state, settled)
+        for h in (None, *known(settled)[len(known(end)) :]):
+            words = known(end) if h is None else mine[: mine.index(h) + 1]
+            was_away, is_back = not self.connected(turn, words, end), self.connected(turn, words)
+            new = "returned" if is_back else state if state == "buffer" else "disconnection_grace"
+            new = new if was_away else "buffer"
             if new != state:
                 state = new
-                cause = words[-1].n if count > len(at_end) else None
-                yield Step(now, name, state, last, heard=cause)
-        known = [h for h in mine if h.n <= turn.n or h.at <= settled]
-        if state == "buffer" and self.connected(turn, known, end):
+                until = settled if state == "buffer" else last
+                yield Step(
+                    end if h is None else h.at, name, state, until, heard=None if h is None else h.n
+                )
+
+        if self.connected(turn, known(settled), end):
             yield Step(settled, name, "auto_action", None, ("fold", "turn-timeout", None))
             return
         if state == "buffer":
-            yield Step(settled, name, "disconnection_grace", last)
-        known = [h for h in mine if h.n <= turn.n or h.at <= last]
-        rule = "turn-timeout" if self.connected(turn, known) else "grace-expired"
+            state = "disconnection_grace"
+            yield Step(settled, name, state, last)
+        for h in known(last)[len(known(settled)) :]:
+            back = self.connected(turn, mine[: mine.index(h) + 1])
+            new = "returned" if back else "disconnection_grace"
+            if new != state:
+                state = new
+                yield Step(h.at, name, state, last, heard=h.n)
+        rule = "turn-timeout" if state == "returned" else "grace-expired"
         yield Step(last, name, "auto_action", None, ("fold", rule, None))
 
 
