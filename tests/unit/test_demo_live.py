@@ -92,7 +92,7 @@ class Pretender:
         )
         await self._connection.consume("pretender", self._take, prefetch=0)
 
-    def _take(self, delivery: Any) -> None:  # noqa: ANN401 - the transport's
+    def _take(self, delivery: Any) -> None:
         event = json.loads(delivery.body)
         if self._answer is None or event["type"] != f"seatwarden.{Trigger.TURN_STARTED}.v1":
             return

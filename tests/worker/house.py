@@ -131,7 +131,7 @@ class House:
         await self._backend.publish(Message("", QUEUE, body, kind=KIND))
         await settle()
 
-    async def turn(self, turn_id: str = "u1", **changes: Any) -> None:  # noqa: ANN401 - any field
+    async def turn(self, turn_id: str = "u1", **changes: Any) -> None:
         """Start a turn of 20 s for a player with money in the pot who faces a bet."""
         data = {
             "hand_id": "h1",
