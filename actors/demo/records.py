@@ -16,7 +16,7 @@ from pokerkit import HandHistory
 from statecharts.cards import variant_name
 
 MAX_SEATS = 10
-CRAZY_PINEAPPLE = "crazy_pineapple"
+CRAZY_PINEAPPLE = variant_name("Crazy Pineapple")
 
 VARIANTS = {
     "NT": "no_limit_holdem",

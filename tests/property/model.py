@@ -248,10 +248,9 @@ class Model:
         for h in known:
             if h.n < turn.n and self._empties(h.told, turn.told) and not self._is_old_news(h, turn):
                 card, latest = None, {}
-            if (
-                not self._is_choice(h, turn)
-                or latest.get(h.told.source, h.told.stamp) > h.told.stamp
-            ):
+            if not self._is_choice(h, turn) or self._is_too_late(h):
+                continue
+            if latest.get(h.told.source, h.told.stamp) > h.told.stamp:
                 continue
             latest[h.told.source] = h.told.stamp
             card = h.told.data["chosen" if h.n == turn.n else "card"]
@@ -269,6 +268,19 @@ class Model:
             and said.data["hand_id"] == begun.data["hand_id"]
             and said.data["card"] in (None, *begun.data["cards"])
         )
+
+    def _is_too_late(self, choice: Heard) -> bool:
+        """Whether it arrived when a discard of that hand was decided and not yet closed."""
+        said = choice.told
+        if said.type != "card.chosen":
+            return False
+        for turn in self.opened(said.table, said.seat):
+            end, data = self.closing(turn), turn.told.data
+            its = data.get("kind") == "discard" and data["hand_id"] == said.data["hand_id"]
+            stands = turn.n < choice.n and (end is None or end.n > choice.n)
+            if its and stands and choice.at > self.begins(turn) + seconds(data["turn_seconds"]):
+                return True
+        return False
 
     # A turn's life
 
