@@ -27,6 +27,7 @@ from statecharts.seat import Seat
 from statecharts.surroundings import MAX_HANDS, MAX_SOURCES, Interruption, Surroundings, Table
 
 MAX_GATEWAYS = 1024
+MAX_RESETS = 4
 MAX_INTERRUPTIONS = 16
 SWEEP_EVERY = 60 * SECOND
 FORGET_AFTER = 3600 * SECOND
@@ -69,7 +70,7 @@ class Shard:
         self.faults: list[Exception] = []
         """Errors of ours, for the log; who has logged them clears the list."""
         self._tables: dict[str, _TableEntry] = {}
-        self._resets: dict[int, Reset] = {}
+        self._resets: dict[int, tuple[Reset, ...]] = {}
         self._interruptions: tuple[Interruption, ...] = ()
         self._seq_floor = 0
         self._swept = 0
@@ -169,20 +170,19 @@ class Shard:
             entry.facts = entry.facts._replace(ended_hands=ended)
         elif event.name is Trigger.TABLE_CLOSED:
             entry, source = self._tables[event.table_id], short(event.source)
-            known = dict(entry.facts.closings)
-            if known.pop(source, event.stamp - 1) >= event.stamp:
+            last = dict(entry.facts.closings)
+            if last.pop(source, event.stamp - 1) >= event.stamp:
                 return False
-            closings = (*known.items(), (source, event.stamp))[-MAX_SOURCES:]
+            closings = (*last.items(), (source, event.stamp))[-MAX_SOURCES:]
             entry.facts = entry.facts._replace(closings=closings)
         elif event.name is Trigger.GATEWAY_RESET:
-            source = short(event.data.gateway)
-            last = self._resets.pop(source, None)
-            reset = Reset(source, event.stamp, reference)
-            is_new = last is None or last.stamp < reset.stamp
-            self._resets[source] = reset if is_new or last is None else last
+            reset = Reset(short(event.data.gateway), event.stamp, reference)
+            known = self._resets.pop(reset.source, ())
+            others = (one for one in known if one.stamp != reset.stamp)
+            latest = sorted((*others, reset), key=lambda one: one.stamp)[-MAX_RESETS:]
+            self._resets[reset.source] = tuple(latest)
             if len(self._resets) > MAX_GATEWAYS:
                 self._resets.pop(next(iter(self._resets)))
-            return is_new
         return True
 
     def _touched(self, event: Event, arrival: int) -> list[SeatActor]:
@@ -275,7 +275,9 @@ class Shard:
         before = arrival - FORGET_AFTER
         for table_id, entry in list(self._tables.items()):
             for number, actor in list(entry.seats.items()):
-                if actor.touched < before and actor.seat.deadline is None:
+                stamps = (stamp for _, stamp in actor.seat.latest_starts)
+                heard = max((actor.touched, *stamps))  # a start may be stamped in the future
+                if heard < before and actor.seat.deadline is None:
                     self._seq_floor = max(self._seq_floor, actor.seat.seq)
                     del entry.seats[number]
                     self._changed_seats.add((table_id, number))
@@ -311,7 +313,9 @@ class Shard:
             if seat is not None:
                 self._tables[table_id].seats[number] = SeatActor(seat.value, seat.touched)
                 self.deadlines.set((table_id, number), seat.value.deadline)
-        self._resets = {reset.source: reset for reset in picture.resets}
+        self._resets = {}
+        for reset in picture.resets:
+            self._resets[reset.source] = (*self._resets.get(reset.source, ()), reset)
         self._interruptions = picture.interruptions
         self._seq_floor, self._swept, self._mark = picture.seq_floor, picture.swept, picture.mark
 
@@ -320,8 +324,9 @@ class Shard:
         seats: dict[SeatKey, Known[Seat] | None],
         tables: dict[str, Known[Table] | None],
     ) -> Picture:
+        resets = tuple(reset for known in self._resets.values() for reset in known)
         return Picture(
-            seats, tables, tuple(self._resets.values()), self._interruptions,
+            seats, tables, resets, self._interruptions,
             self._seq_floor, self._swept, self._mark,
         )  # fmt: skip
 

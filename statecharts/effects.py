@@ -105,7 +105,7 @@ def enter_buffer(step: Step, row: Row) -> None:
     step.seat.turn = turn._replace(
         bank_used=bank_used(step, row, turn),
         ended=step.at,
-        sessions_at_end=tuple(one for one in step.seat.sessions if one.player == player),
+        sessions_at_end=tuple(one for one in step.sessions() if one.player == player),
         buffer_end=_settled(step, buffer_end),
         grace_end=_settled(step, grace_end),
         deadline=_settled(step, buffer_end),
@@ -248,7 +248,7 @@ def forget(step: Step, _row: Row) -> None:
 
     seat.sessions = forgotten(seat.sessions, leaves)
     if not is_old:
-        seat.choices = ()
+        seat.choices_from = max(seat.choices_from, step.reference)
     if player is not None:
         others = tuple(
             one for one in seat.departures if (one.player, one.source) != (player, source)
@@ -296,7 +296,10 @@ def _choice_at_start(step: Step, data: DiscardTurn) -> Choice | None:
     made = [
         one
         for one in step.seat.choices
-        if one.hand == hand and one.turn in (None, turn) and one.card in (None, *data.cards)
+        if one.hand == hand
+        and one.turn in (None, turn)
+        and one.card in (None, *data.cards)
+        and one.reference > step.seat.choices_from
     ]
     if data.chosen is not None:
         made.append(step.choice(data.chosen))

@@ -157,14 +157,14 @@ def choice(step: Step) -> str:  # noqa: PLR0911 - one return for each answer, in
     made = step.choice(data.card)
     here = seat.turn
     if here is None or here.kind != "discard" or here.hand_id != data.hand_id:
-        return "known" if made in seat.choices else "early"
+        return "known" if any(map(made.is_same, seat.choices)) else "early"
     if data.turn_id not in (None, here.turn_id):
-        return "known" if made in seat.choices else "early"
+        return "known" if any(map(made.is_same, seat.choices)) else "early"
     if seat.state is not DISCARDING:
         return "closed"
     if data.card is not None and data.card not in here.cards:
         return "unknown_card"
-    return "known" if made in seat.choices or _is_older(step, here) else "counts"
+    return "known" if any(map(made.is_same, seat.choices)) or _is_older(step, here) else "counts"
 
 
 def interrupted(step: Step) -> str:
@@ -229,7 +229,7 @@ def _by_a_return(state: State, trigger: Trigger) -> bool:
 
 
 def _by_a_return_if_away(state: State, trigger: Trigger) -> bool:
-    return state is not GRACE or trigger is Trigger.PLAYER_CONNECTED
+    return state is not GRACE or trigger in (Trigger.PLAYER_CONNECTED, Trigger.DEADLINE)
 
 
 def _somebody_else(state: State, trigger: Trigger) -> bool:

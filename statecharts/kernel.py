@@ -159,9 +159,8 @@ def _write_down(draft: Step) -> None:
     if turn.buffer_end is None or draft.at > turn.buffer_end or draft.reference > turn.ended:
         return  # what is known when the buffer ends is settled, and later words are of later times
     before = {
-        source: reset
-        for source, reset in draft.around.resets.items()
-        if reset.reference <= turn.ended
+        source: tuple(reset for reset in resets if reset.reference <= turn.ended)
+        for source, resets in draft.around.resets.items()
     }
     told = _told(draft, turn.sessions_at_end, before, keep)
     if told is not None:

@@ -55,8 +55,8 @@ class Reset(NamedTuple):
 
 
 Sessions = tuple[Session, ...]
-Resets = Mapping[int, Reset]
-"""The latest reset of each source."""
+Resets = Mapping[int, tuple[Reset, ...]]
+"""The latest resets of each source."""
 
 
 def hear(sessions: Sessions, word: Word, resets: Resets, keep: int | None) -> Sessions | None:
@@ -70,11 +70,10 @@ def hear(sessions: Sessions, word: Word, resets: Resets, keep: int | None) -> Se
         return None
     status = Status.LIVE if word.connected else Status.DEAD
     told = Session(word.session, word.player, word.source, word.stamp, word.reference, status)
-    reset = resets.get(word.source)
-    if reset is not None:
+    for reset in resets.get(word.source, ()):
         told = _after_reset(told, reset)
     others = [session for session in sessions if session is not known]
-    if word.sole:
+    if word.sole and told.status is Status.LIVE:
         others = [_after_sole(session, word) for session in others]
     return _bounded([*others, told], keep)
 

@@ -32,6 +32,10 @@ class Choice(NamedTuple):
     stamp: int
     reference: int
 
+    def is_same(self, other: Choice) -> bool:
+        """Say whether two are one choice, told twice; when it arrived does not matter."""
+        return self[:-1] == other[:-1]
+
 
 class Departure(NamedTuple):
     """A player's leaving of this seat, as told by a source."""
@@ -98,6 +102,8 @@ class Seat:
     """The latest start's stamp by source."""
     choices: tuple[Choice, ...] = ()
     """The latest choices of cards, in order of arrival, whatever became of them."""
+    choices_from: int = 0
+    """Choices whose reference time is not later are of who has left."""
     departures: tuple[Departure, ...] = ()
     uncovered_hand: int | None = None
     """The hand for which `turn.uncovered` has been told."""
@@ -106,7 +112,7 @@ class Seat:
         """Return a seat that can be changed without changing this one."""
         return Seat(
             self.table_id, self.number, self.state, self.seq, self.turn, self.sessions,
-            self.closed_turns, self.latest_starts, self.choices, self.departures,
+            self.closed_turns, self.latest_starts, self.choices, self.choices_from, self.departures,
             self.uncovered_hand,
         )  # fmt: skip
 

@@ -13,7 +13,7 @@ from statecharts.digests import short
 from statecharts.events import Event
 from statecharts.lines import Line, State, Trigger
 from statecharts.policy import Policy
-from statecharts.presence import is_connected
+from statecharts.presence import Sessions, is_connected
 from statecharts.seat import Choice, Seat, Turn
 from statecharts.surroundings import Interruption, Surroundings
 
@@ -105,4 +105,13 @@ class Step:
     def connected(self) -> bool:
         """Whether the player on turn is connected, by all that is known now."""
         turn = self.turn
-        return is_connected(self.seat.sessions, short(turn.player_id), turn.told_connected)
+        return is_connected(self.sessions(), short(turn.player_id), turn.told_connected)
+
+    def sessions(self) -> Sessions:
+        """The seat's sessions; at a deadline only those last heard of until then.
+
+        Later words are known when a turn is heard of after its own end.
+        """
+        if isinstance(self.event, WakeUp):
+            return tuple(one for one in self.seat.sessions if one.since <= self.at)
+        return self.seat.sessions

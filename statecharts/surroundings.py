@@ -5,11 +5,10 @@ Immutable values: a step reads them, the shard replaces them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from statecharts.presence import Reset
+from statecharts.presence import Resets
 
 MAX_HANDS = 32
 MAX_SOURCES = 8
@@ -33,7 +32,7 @@ class Surroundings(NamedTuple):
     """All that a step may read beside the seat itself."""
 
     table: Table = Table()
-    resets: Mapping[int, Reset] = MappingProxyType({})
+    resets: Resets = MappingProxyType({})
     interruptions: tuple[Interruption, ...] = ()
 
 

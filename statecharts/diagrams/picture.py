@@ -108,7 +108,7 @@ Asked = tuple[tuple[Answers, State | None, str], ...]
 
 
 def _junctions(rows: tuple[Row, ...]) -> Mapping[Asked, str]:
-    """Return a diamond for each different set of lines that ask at a deadline who is connected."""
+    """Return a diamond for each different set of lines that ask at a deadline for the price."""
     found: dict[Asked, str] = {}
     for state in State:
         asked = _asked(_at_turn_end(rows, state))
@@ -122,7 +122,7 @@ def _at_turn_end(rows: Iterable[Row], state: State) -> tuple[Row, ...]:
 
 
 def _is_turn_end(row: Row) -> bool:
-    return row.trigger is Trigger.DEADLINE and "player" in row.when and row.target is not None
+    return row.trigger is Trigger.DEADLINE and "price" in row.when and row.target is not None
 
 
 def _common(rows: tuple[Row, ...]) -> When:

@@ -162,7 +162,7 @@ class _Walk:
             self.around = self.around._replace(table=table._replace(closings=closings))
         if event.name is Trigger.GATEWAY_RESET:
             reset = Reset(short(event.data.gateway), event.stamp, reference)
-            self.around = self.around._replace(resets={reset.source: reset})
+            self.around = self.around._replace(resets={reset.source: (reset,)})
 
     def event(self) -> Event:
         trigger = self.chance.choices(list(self.taste), weights=list(self.taste.values()))[0]

@@ -12,6 +12,6 @@ from hypothesis import settings
 
 pytest.register_assert_rewrite("tests.property.world")
 
-settings.register_profile("ci", max_examples=200, derandomize=True, deadline=None)
+settings.register_profile("ci", max_examples=300, derandomize=True, deadline=None)
 settings.register_profile("long", max_examples=int(os.environ.get("N", "10000")), deadline=None)
 settings.load_profile(os.environ.get("SEATWARDEN_PROPERTY", "ci"))

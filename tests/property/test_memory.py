@@ -1,11 +1,14 @@
 """What a seat must remember: 16 turns and 8 sessions of a seat, 16 hands of a table."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from statecharts.decisions import DecisionMade
+from actors.shard import Shard
+from statecharts.decisions import DecisionMade, Output
 from tests.property.model import SECOND, Told
-from tests.property.world import FOR_EVER, START, World
+from tests.property.world import FOR_EVER, POLICIES, START, World, tell
 
 FREE_CHECK = {"turn_seconds": 20, "format": "cash", "to_call": 0, "contributed": 50, "pots": [150],
               "big_blind": 100}  # fmt: skip
@@ -110,18 +113,22 @@ def test_a_turn_is_decided_once_though_its_start_is_repeated_long_after(
     again: list[tuple[int, int]], close: bool
 ) -> None:
     # Far more turns than are remembered: what is older than the latest start opens nothing.
-    world = World()
+    shard, outputs = Shard(POLICIES), list[Output]()
     for number in range(1, 61):
-        world.wait(world.now + 21 * SECOND)
-        world.tell(start(number, world.now, hand=f"h{number}"))
-        for which, when in again:
-            if which <= when == number:
-                world.tell(start(which, START + which * 21 * SECOND, hand=f"h{which}"))
+        now = START + number * 21 * SECOND
+        repeated = [which for which, when in again if which <= when == number]
+        said = [
+            start(one, START + one * 21 * SECOND, hand=f"h{one}") for one in (number, *repeated)
+        ]
         if close:
-            world.tell(acted(number, world.now))
-    world.wait(FOR_EVER)
-    decided = [one.turn_id for one in world.outputs if isinstance(one, DecisionMade)]
+            said.append(acted(number, now))
+        for told in said:
+            outputs += shard.fire(now)
+            outputs += tell(shard, replace(told, id="x"), now).outputs
+    outputs += shard.fire(FOR_EVER)
+    decided = [one.turn_id for one in outputs if isinstance(one, DecisionMade)]
     assert len(decided) == len(set(decided))
+    assert close == (not decided)
 
 
 @given(

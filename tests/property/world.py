@@ -43,6 +43,7 @@ class World:
         self.restarted = Shard(POLICIES, max_clock_lag=max_clock_lag)
         self.slow = Shard(POLICIES, max_clock_lag=max_clock_lag)
         self.now = START
+        self.disagreed = False
         self.told: list[tuple[Told, int]] = []
         self.outputs: list[Output] = []
         self.slow_outputs: list[Output] = []
@@ -99,6 +100,7 @@ class World:
             expected = [replace(step, heard=None) for step in said]
             came = found.get((table, seat), [])
             if came != expected:
+                self.disagreed = True
                 note(self._scenario(expected))
             assert in_short(came) == in_short(expected)
 
