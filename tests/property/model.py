@@ -246,9 +246,7 @@ class Model:
         card: str | None = None
         latest: dict[str, int] = {}
         for h in known:
-            if h.n < turn.n and self._empties(h.told, turn.told) and not self._is_old_news(h, turn):
-                card, latest = None, {}
-            if not self._is_choice(h, turn) or self._is_too_late(h):
+            if not self._is_choice(h, turn) or self._is_too_late(h) or self._is_gone(h, turn):
                 continue
             if latest.get(h.told.source, h.told.stamp) > h.told.stamp:
                 continue
@@ -267,6 +265,19 @@ class Model:
             and (said.table, said.seat) == (begun.table, begun.seat)
             and said.data["hand_id"] == begun.data["hand_id"]
             and said.data["card"] in (None, *begun.data["cards"])
+        )
+
+    def _is_gone(self, choice: Heard, turn: Heard) -> bool:
+        """Whether whoever made this choice had left before the turn, be it told early or late."""
+        here = (turn.told.table, turn.told.seat)
+        return choice.n < turn.n and any(
+            h.time >= choice.time
+            and (
+                (h.told.type == "seat.vacated" and (h.told.table, h.told.seat) == here)
+                or (h.told.type == "table.closed" and h.told.table == here[0])
+            )
+            and not self._is_old_news(h, turn)
+            for h in self.history[: turn.n]
         )
 
     def _is_too_late(self, choice: Heard) -> bool:

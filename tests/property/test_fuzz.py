@@ -19,9 +19,12 @@ from tests.property.world import FOR_EVER, POLICIES, START, cloudevent, encoded,
 
 # -- Valid messages, and what can be wrong with them
 
-IDS = st.sampled_from(["h1", "h2", "x" * 256, "é", "𝟙", " ", "\x00", "a/b", '"', "#"])
-PLACES = st.sampled_from(["t1/1", "t1/2", "t2/1", "T.x:_-/10", "t" * 64 + "/1"])
-STAMPS = st.integers(-700, 60).map(lambda late: rfc3339(START + late * SECOND))
+# Mostly the same few ids and seats, so that the events of one run meet.
+IDS = st.sampled_from(["h1"] * 12 + ["h2", "x" * 256, "é", "𝟙", " ", "\x00", "a/b", '"', "#"])
+PLACES = st.sampled_from(["t1/1"] * 6 + ["t1/2", "t2/1", "T.x:_-/10", "t" * 64 + "/1"])
+STAMPS = (st.integers(-10, 10) | st.sampled_from([-700, -600, 3600])).map(
+    lambda late: rfc3339(START + late * SECOND)
+)
 INTEGERS = st.sampled_from([0, 1, 50, 100, 499, 500, 10**18 - 1])
 DECIMALS = st.sampled_from(
     ["0", "0.0", "00.50", "0.50", "1", "999999999999999999", "0." + "0" * 200 + "1", "5.00"]
@@ -91,7 +94,7 @@ DATA: dict[str, st.SearchStrategy[dict[str, Any]]] = {
 @st.composite
 def valid(draw: st.DrawFn) -> dict[str, Any]:
     """A message as a publisher should write it; some of the values are at their bounds."""
-    name = draw(st.sampled_from(sorted(DATA)))
+    name = draw(st.sampled_from([*sorted(DATA), *["turn.started"] * 4]))
     place = draw(PLACES)
     table = name in ("hand.ended", "table.closed")
     return {
@@ -129,7 +132,7 @@ def mutated(draw: st.DrawFn) -> bytes:
     event = draw(valid())
     for _ in range(draw(st.integers(1, 3))):
         where = event
-        if isinstance(event.get("data"), dict) and event["data"] and draw(st.booleans()):
+        if isinstance(event.get("data"), dict) and event["data"] and draw(st.integers(0, 3)):
             where = event["data"]
         key = draw(st.sampled_from([*where, "arrival", "unknown"]))
         change = draw(st.sampled_from(["remove", "replace", "replace", "replace", "wrap"]))
@@ -140,7 +143,7 @@ def mutated(draw: st.DrawFn) -> bytes:
         else:
             where[key] = draw(ANYTHING)
     body = json.dumps(event, ensure_ascii=draw(st.booleans())).encode("utf-8", "surrogatepass")
-    return draw(st.sampled_from([_as_is, _key_twice, _cut, _with_garbage]))(body)
+    return draw(st.sampled_from([_as_is] * 8 + [_key_twice, _cut, _with_garbage]))(body)
 
 
 def _as_is(body: bytes) -> bytes:

@@ -82,6 +82,10 @@ class SeatMachine(RuleBasedStateMachine):
     def begin(self, lag: int | None) -> None:
         self.world = World(lag)
         self.turns: dict[int, list[Told]] = {1: [], 2: []}
+        # A table's closing tells nothing to a seat that nobody has named yet.
+        for seat in self.turns:
+            turn = {"hand_id": "h0", "turn_id": f"{seat}-0"}
+            self.world.tell(Told("turn.acted", self.world.now, turn, seat=seat))
 
     @property
     def here(self) -> World:
