@@ -6,7 +6,7 @@ copies nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -43,21 +43,53 @@ class Picture:
 def dump(picture: Picture) -> dict[str, Any]:
     """Return a whole picture as JSON types."""
     return {
-        "seats": [
-            {"touched": known.touched, **seats.dump(known.value)}
-            for known in picture.seats.values()
-            if known is not None
-        ],
+        "seats": [dump_seat(known) for known in picture.seats.values() if known is not None],
         "tables": [
-            [
-                table_id,
-                known.touched,
-                list(known.value.ended_hands),
-                [*map(list, known.value.closings)],
-            ]
+            dump_table(table_id, known)
             for table_id, known in picture.tables.items()
             if known is not None
         ],
+        **dump_facts(picture),
+    }
+
+
+def load(plain: Mapping[str, Any], policies: Mapping[str, Policy]) -> Picture:
+    """Return the picture that `dump` gave; raises SnapshotError (see `seat.load`)."""
+    known = [load_seat(seat, policies) for seat in plain["seats"]]
+    return load_facts(
+        plain,
+        {(one.value.table_id, one.value.number): one for one in known},
+        dict(load_table(table) for table in plain["tables"]),
+    )
+
+
+def dump_seat(known: Known[Seat]) -> dict[str, Any]:
+    """Return one seat as JSON types."""
+    return {"touched": known.touched, **seats.dump(known.value)}
+
+
+def load_seat(plain: Mapping[str, Any], policies: Mapping[str, Policy]) -> Known[Seat]:
+    """Return the seat that `dump_seat` gave; raises SnapshotError (see `seat.load`)."""
+    return Known(seats.load(plain, policies), plain["touched"])
+
+
+def dump_table(table_id: str, known: Known[Table]) -> list[Any]:
+    """Return one table as JSON types."""
+    return [
+        table_id, known.touched,
+        list(known.value.ended_hands), [*map(list, known.value.closings)],
+    ]  # fmt: skip
+
+
+def load_table(plain: Sequence[Any]) -> tuple[str, Known[Table]]:
+    """Return the table that `dump_table` gave."""
+    table_id, touched, ended, closings = plain
+    return table_id, Known(Table(tuple(ended), tuple(map(tuple, closings))), touched)
+
+
+def dump_facts(picture: Picture) -> dict[str, Any]:
+    """Return the shard's own facts as JSON types."""
+    return {
         "resets": [list(reset) for reset in picture.resets],
         "interruptions": [list(one) for one in picture.interruptions],
         "seq_floor": picture.seq_floor,
@@ -66,15 +98,15 @@ def dump(picture: Picture) -> dict[str, Any]:
     }
 
 
-def load(plain: Mapping[str, Any], policies: Mapping[str, Policy]) -> Picture:
-    """Return the picture that `dump` gave; raises SnapshotError (see `seat.load`)."""
-    found = [(seats.load(seat, policies), seat["touched"]) for seat in plain["seats"]]
+def load_facts(
+    plain: Mapping[str, Any],
+    seats: Mapping[SeatKey, Known[Seat] | None],
+    tables: Mapping[str, Known[Table] | None],
+) -> Picture:
+    """Return the picture of these seats and tables with the facts that `dump_facts` gave."""
     return Picture(
-        {(seat.table_id, seat.number): Known(seat, touched) for seat, touched in found},
-        {
-            table_id: Known(Table(tuple(ended), tuple(map(tuple, closings))), touched)
-            for table_id, touched, ended, closings in plain["tables"]
-        },
+        seats,
+        tables,
         tuple(Reset(*reset) for reset in plain["resets"]),
         tuple(Interruption(*one) for one in plain["interruptions"]),
         plain["seq_floor"],

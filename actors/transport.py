@@ -9,7 +9,7 @@ on it must be published again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal, Protocol
@@ -49,12 +49,19 @@ class Queue:
     version); with `single_active` one consumer gets the messages and the others stand
     by.  `private` queues die with the connection that declared them (exclusive, not durable).
     `max_length` with overflow `reject-publish`: a full queue nacks its publisher.
+
+    A `stream` keeps what was published, in order, each with its offset, for all who read it
+    (`Connection.read`).  Its oldest segments are dropped beyond `max_bytes` or `max_days`.
     """
 
     name: str
-    kind: Literal["quorum", "private"] = "quorum"
+    kind: Literal["quorum", "private", "stream"] = "quorum"
     single_active: bool = False
     max_length: int | None = None
+    max_bytes: int | None = None
+    max_days: int | None = None
+    segment_bytes: int | None = None
+    """How much of a stream is dropped at a time (RabbitMQ: 500 MB if left out)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +98,8 @@ class Message:
     headers: Headers = field(default_factory=dict)
     id: str | None = None
     """The property `message_id`."""
+    expires: float | None = None
+    """Seconds after which a queue drops it, once nothing stands before it there."""
 
 
 class Published(Enum):
@@ -114,6 +123,19 @@ class Delivery:
     redelivered: bool = False
     kind: str | None = None
     headers: Headers = field(default_factory=dict)
+    offset: int | None = None
+    """Its place in the stream that it was read from, from 0; None if it comes from a queue."""
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What a queue shows: messages ready to be delivered, and registered consumers.
+
+    Of a single-active queue RabbitMQ counts the one active consumer alone.
+    """
+
+    messages: int
+    consumers: int
 
 
 class Consumer(Protocol):
@@ -140,8 +162,27 @@ class Connection(Protocol):
     def broker_version(self) -> str:
         """The version that the broker announces, such as `3.10.8`."""
 
+    @property
+    def is_blocked(self) -> bool:
+        """Whether the broker has said that it takes no messages now (short of memory or disk)."""
+
     async def declare(self, topology: Topology) -> None:
         """Make sure that all of it exists; raises TopologyConflict, ConnectionLost."""
+
+    async def differences(self, topology: Topology) -> list[str]:
+        """Say what of it is missing or other than wanted, one line each; nothing is changed.
+
+        Bindings cannot be seen this way (AMQP 0-9-1).  Raises ConnectionLost.
+        """
+
+    async def unbind(self, bindings: Iterable[Binding]) -> None:
+        """Make sure that these do not exist; raises ConnectionLost."""
+
+    async def survey(self, queue: str) -> Survey | None:
+        """Look at a queue; None if there is no such queue.  Raises ConnectionLost."""
+
+    async def delete(self, queue: str) -> bool:
+        """Delete a queue that is empty and has no consumer; False if it is not so (it is left)."""
 
     async def consume(
         self, queue: str, deliver: Callable[[Delivery], None], *, prefetch: int
@@ -149,6 +190,20 @@ class Connection(Protocol):
         """Have `deliver` called with each message, in order, at most `prefetch` unacknowledged.
 
         `deliver` must only put the message somewhere: it is never awaited.  Raises ConnectionLost.
+        """
+
+    async def read(
+        self,
+        stream: str,
+        deliver: Callable[[Delivery], None],
+        *,
+        since: int | Literal["first", "next"],
+        prefetch: int,
+    ) -> Consumer:
+        """Have `deliver` called with each message of a stream from an offset on, those to come too.
+
+        `next`: only those to come.  What lies before the stream's oldest message begins with that.
+        Acknowledging makes room for more and removes nothing.  Raises ConnectionLost.
         """
 
     async def publish(self, message: Message) -> Published:
