@@ -131,7 +131,8 @@ class Delivery:
 class Survey:
     """What a queue shows: messages ready to be delivered, and registered consumers.
 
-    Of a single-active queue RabbitMQ counts the one active consumer alone.
+    Of a single-active queue RabbitMQ counts the one active consumer alone; of a stream it counts no
+    reader, and its messages seconds late.
     """
 
     messages: int
@@ -164,7 +165,11 @@ class Connection(Protocol):
 
     @property
     def is_blocked(self) -> bool:
-        """Whether the broker has said that it takes no messages now (short of memory or disk)."""
+        """Whether the broker has said that it takes no messages now (short of memory or disk).
+
+        RabbitMQ says so to a connection when that next publishes; from then on it reads nothing of
+        what comes on it, acknowledgements included.
+        """
 
     async def declare(self, topology: Topology) -> None:
         """Make sure that all of it exists; raises TopologyConflict, ConnectionLost."""
@@ -182,7 +187,10 @@ class Connection(Protocol):
         """Look at a queue; None if there is no such queue.  Raises ConnectionLost."""
 
     async def delete(self, queue: str) -> bool:
-        """Delete a queue that is empty and has no consumer; False if it is not so (it is left)."""
+        """Delete a queue that is empty and has no consumer; False if it is not so (it is left).
+
+        A stream is always left: RabbitMQ does not say whether it is empty.  Raises ConnectionLost.
+        """
 
     async def consume(
         self, queue: str, deliver: Callable[[Delivery], None], *, prefetch: int
@@ -203,7 +211,8 @@ class Connection(Protocol):
         """Have `deliver` called with each message of a stream from an offset on, those to come too.
 
         `next`: only those to come.  What lies before the stream's oldest message begins with that.
-        Acknowledging makes room for more and removes nothing.  Raises ConnectionLost.
+        Acknowledging makes room for more and removes nothing.  `prefetch` is at least 1; RabbitMQ
+        3.10 exceeds it by what was published in one go.  Raises ConnectionLost.
         """
 
     async def publish(self, message: Message) -> Published:
