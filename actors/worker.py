@@ -111,6 +111,7 @@ class Worker:
             self.ready.set()
             self._idle_since = None
         elif self._idle_since is None:
+            self._log.info("not ready")
             self.ready.clear()
             self._idle_since = asyncio.get_running_loop().time()
 

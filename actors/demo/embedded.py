@@ -15,7 +15,7 @@ from actors.worker import Worker
 from statecharts.policy import Policies
 
 # The clock of the demo stands still when the process does: nothing ever interrupts it.
-OPTIONS = Options(broker_stamps=True, all_changes=True, settle_seconds=60)
+OPTIONS = Options(broker_stamps=True, all_changes=True, settle_seconds=3600, shards=1)
 
 
 @asynccontextmanager
