@@ -124,7 +124,10 @@ class Delivery:
     kind: str | None = None
     headers: Headers = field(default_factory=dict)
     offset: int | None = None
-    """Its place in the stream that it was read from, from 0; None if it comes from a queue."""
+    """Its place in the stream that it was read from; None if it comes from a queue.
+
+    Offsets begin with 0 and rise, but not always by one: a stream takes some for itself.
+    """
 
 
 @dataclass(frozen=True, slots=True)
