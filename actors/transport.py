@@ -187,12 +187,17 @@ class Connection(Protocol):
         """Make sure that these do not exist; raises ConnectionLost."""
 
     async def survey(self, queue: str) -> Survey | None:
-        """Look at a queue; None if there is no such queue.  Raises ConnectionLost."""
+        """Look at a queue; None if there is no such queue.
+
+        Raises TransportError if it cannot be looked at now (its node is down, or has just started)
+        or belongs to another connection; raises ConnectionLost.
+        """
 
     async def delete(self, queue: str) -> bool:
         """Delete a queue that is empty and has no consumer; False if it is not so (it is left).
 
-        A stream is always left: RabbitMQ does not say whether it is empty.  Raises ConnectionLost.
+        A stream is always left: RabbitMQ does not say whether it is empty.  Raises what `survey`
+        does.
         """
 
     async def consume(
