@@ -124,7 +124,10 @@ class Delivery:
     kind: str | None = None
     headers: Headers = field(default_factory=dict)
     offset: int | None = None
-    """Its place in the stream that it was read from, from 0; None if it comes from a queue."""
+    """Its place in the stream that it was read from; None if it comes from a queue.
+
+    Offsets begin with 0 and rise, but not always by one: a stream takes some for itself.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,12 +187,17 @@ class Connection(Protocol):
         """Make sure that these do not exist; raises ConnectionLost."""
 
     async def survey(self, queue: str) -> Survey | None:
-        """Look at a queue; None if there is no such queue.  Raises ConnectionLost."""
+        """Look at a queue; None if there is no such queue.
+
+        Raises TransportError if it cannot be looked at now (its node is down, or has just started)
+        or belongs to another connection; raises ConnectionLost.
+        """
 
     async def delete(self, queue: str) -> bool:
         """Delete a queue that is empty and has no consumer; False if it is not so (it is left).
 
-        A stream is always left: RabbitMQ does not say whether it is empty.  Raises ConnectionLost.
+        A stream is always left: RabbitMQ does not say whether it is empty.  Raises what `survey`
+        does.
         """
 
     async def consume(

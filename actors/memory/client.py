@@ -131,7 +131,7 @@ class MemoryConnection:
 
         What a broker that takes nothing has not taken by then is lost.
         """
-        if self._sent.is_held:
+        if self._sent.is_held and self._lost_by is None:
             self._broker.cut(self, _CLOSED)
         with suppress(ConnectionLost):  # which it comes to in any case
             await self.request(lambda: self._broker.cut(self, _CLOSED))

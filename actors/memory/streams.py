@@ -25,8 +25,8 @@ class Reader(Channel[int]):
         """Send off what there is room for."""
         while self.has_room and (self._at < self.queue.next):
             self._at = max(self._at, self.queue.first)
-            message = self.queue.at(self._at)
-            self.send(self._at, message, message.headers, offset=self._at)
+            if message := self.queue.at(self._at):
+                self.send(self._at, message, message.headers, offset=self._at)
             self._at += 1
 
     def acknowledge(self, tag: int, *, multiple: bool) -> None:
@@ -47,8 +47,9 @@ class Reader(Channel[int]):
 class Stream:
     """Messages that stay, each at its offset, and their readers.
 
-    The oldest messages are dropped one by one as soon as the bodies exceed `max_bytes`, down to one
-    message; no message is ever too old.
+    As with RabbitMQ, each new segment takes an offset for itself, so there are gaps.  The oldest
+    messages are dropped one by one as soon as the bodies exceed `max_bytes`, down to one message;
+    no message is ever too old.
     """
 
     owner: object | None = None
@@ -66,6 +67,7 @@ class Stream:
         """The offset of the next message."""
         self._messages: dict[int, Message] = {}
         self._bytes = 0
+        self._segment = 0
 
     @property
     def ready(self) -> int:
@@ -74,23 +76,31 @@ class Stream:
 
     def put(self, message: Message) -> None:
         """Take a message in."""
+        self._begin_segment()
         self._messages[self.next] = message
         self.next += 1
         self._bytes += len(message.body)
+        self._segment += len(message.body)
         self._retain()
         for reader in self.subscribers:
             reader.serve()
 
-    def at(self, offset: int) -> Message:
-        """Return the message at an offset; KeyError if it does not hold it."""
-        return self._messages[offset]
+    def at(self, offset: int) -> Message | None:
+        """Return the message at an offset, if there is one."""
+        return self._messages.get(offset)
 
     def messages(self) -> list[Message]:
         """Return all that it holds, in order."""
         return list(self._messages.values())
 
+    def _begin_segment(self) -> None:
+        size = self.properties.segment_bytes
+        if size is not None and self._segment >= size:
+            self._segment = 0
+            self.next += 1
+
     def _retain(self) -> None:
         limit = self.properties.max_bytes
         while limit is not None and self._bytes > limit and len(self._messages) > 1:
             self._bytes -= len(self._messages.pop(self.first).body)
-            self.first += 1
+            self.first = next(iter(self._messages))

@@ -122,11 +122,11 @@ class RabbitConnection:
                 await channel.queue_unbind(binding.queue, binding.exchange, binding.key)
 
     async def survey(self, queue: str) -> Survey | None:
-        """Look at a queue; raises ConnectionLost, TopologyConflict if it is another's."""
+        """Look at a queue; raises TransportError if that is not possible now, ConnectionLost."""
         return await looking.survey(self._link, queue)
 
     async def delete(self, queue: str) -> bool:
-        """Delete a queue unless it is used; raises ConnectionLost, TopologyConflict."""
+        """Delete a queue unless it is used; raises what `survey` does."""
         # Quorum queues and streams know no deletion on condition, and end the connection over it.
         # So a message that comes between the look and the deletion is lost.
         found = await looking.survey(self._link, queue)

@@ -79,7 +79,8 @@ def why_not_connected(error: BaseException) -> str:
 
 def refused(error: AMQPError) -> TransportError:
     """Return the port's error for what the broker refused."""
-    if isinstance(error, ChannelNotFoundEntity):
+    # What exists but cannot be used now, as in the second after a node's start, is called so too.
+    if isinstance(error, ChannelNotFoundEntity) and words(error).startswith("NOT_FOUND - no "):
         return NotFound(words(error))
     if isinstance(error, ChannelPreconditionFailed | ChannelLockedResource):
         return TopologyConflict(words(error))

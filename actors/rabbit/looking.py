@@ -19,7 +19,7 @@ from actors.transport import (
 async def survey(link: Link, queue: str) -> Survey | None:
     """Look at a queue; None if there is none.
 
-    Raises ConnectionLost, TopologyConflict if it is private to another connection.
+    Raises ConnectionLost, and TransportError for what the broker has against it.
     """
     try:
         async with link.aside() as channel:
