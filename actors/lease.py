@@ -22,7 +22,7 @@ from actors.journal import Journal, LeaseLost, Owner, Record
 from actors.options import Options
 from actors.outbox import Outbox
 from actors.shard import Shard
-from actors.ticks import Ticker, is_probe
+from actors.ticks import Ticker, is_probe, is_tick
 from actors.transport import Connection, ConnectionLost, Consumer, Delivery, Message, Published
 from statecharts.instants import from_seconds
 from statecharts.policy import Policies
@@ -96,7 +96,7 @@ class Lease:
         self._woken = woken
         self._ticks: set[asyncio.Task[Published]] = set()
         self._taken = 0
-        """Deliveries taken since the newest tick was sent."""
+        """Deliveries taken since the newest tick was sent, ticks aside."""
 
     async def hold(
         self, release: asyncio.Event, is_live: Callable[[], None], *, test: bool
@@ -178,7 +178,7 @@ class Lease:
                 messages.extend(self._intake.take(delivery, now, self._ticker))
         if messages or not all(map(is_probe, group)):
             await self._commit(messages)
-        self._taken += len(group)
+        self._taken += sum(not is_tick(delivery) for delivery in group)
         if (last := group[-1].tag) > 1:
             self._watch.check()
             await self._consumer.acknowledge(last - 1, multiple=True)
