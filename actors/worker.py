@@ -73,7 +73,7 @@ class Worker:
     async def _work(self, connection: Connection, stop: asyncio.Event) -> None:
         options = self._options
         found = await layout.find_or_begin(
-            connection, options.shards, options.audit_days, self._clock
+            connection, options.shards, options.audit_days, self._clock.now()
         )
         if found.shards != options.shards:
             self._log.warning(
@@ -100,6 +100,10 @@ class Worker:
                     task.cancel()
         except BaseExceptionGroup as several:
             raise _the_one(several) from None
+
+    def owns(self, shards: int) -> bool:
+        """Say whether it owns so many shards, and all are live."""
+        return sum(one.standing is Standing.LIVE for one in self.stations) == shards
 
     # -- Readiness
 
