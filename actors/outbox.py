@@ -25,6 +25,9 @@ MAX_TRIES = 20
 MAX_UNSENT = 10_000
 """So many unsent messages at the most; then the shard waits for room before it goes on."""
 AT_ONCE = 500
+BATCH = "application/cloudevents-batch+json"
+OUTPUTS = "seatwarden.outputs"
+"""Kind of an audit message with a copy of what was published."""
 
 
 class Outbox:
@@ -112,7 +115,7 @@ class Outbox:
     async def _publish(self, connection: Connection, numbers: list[int]) -> None:
         """Publish messages, with their copies for the audit; returns when all are answered for."""
         messages = [self._unsent[number] for number in numbers]
-        copies = [copy for message in messages for copy in _copies(message)]
+        copies = _copies(self._unsent[number] for number in numbers if number not in self._refused)
         told = await asyncio.gather(
             *(connection.publish(message) for message in (*messages, *copies)),
             return_exceptions=True,
@@ -166,13 +169,14 @@ class Outbox:
 _A_DECISION = f"{DecisionMade.name}."
 
 
-def _copies(message: Message) -> Iterator[Message]:
-    """Yield the copy of an output for the audit.
+def _copies(messages: Iterable[Message]) -> list[Message]:
+    """Return a batch with all outputs among the messages, for the audit; none if there are none.
 
-    A binding would do it too, but hide that no backend listens.
+    A binding would copy them too, but hide that no backend listens.
     """
-    if message.exchange == DECISIONS:
-        yield Message("", AUDIT, message.body, message.content_type, id=message.id)
+    outputs = [message.body for message in messages if message.exchange == DECISIONS]
+    body = b"[" + b",".join(outputs) + b"]"
+    return [Message("", AUDIT, body, BATCH, OUTPUTS)] if outputs else []
 
 
 def _answer(told: Published | BaseException) -> Published:
