@@ -84,11 +84,12 @@ class Cluster:
         clients' connections and takes no new ones until `heal`.
         """
         others = self.others(node)
+        names = ", ".join(f"'{other.name}'" for other in others)
         # With a cookie that they do not have, neither side can reach the other again.
-        for other in others:
-            node.eval(f"erlang:set_cookie('{other.name}', parted)")
-        for other in others:
-            node.eval(f"erlang:disconnect_node('{other.name}')")
+        node.eval(
+            f"[erlang:set_cookie(Other, parted) || Other <- [{names}]],"
+            f" [erlang:disconnect_node(Other) || Other <- [{names}]]"
+        )
         self.wait(others)
         _until(lambda: not node.takes_clients(), FORM_SECONDS, f"{node.name} does not pause")
 
