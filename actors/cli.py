@@ -12,7 +12,9 @@ import typer
 
 from actors import diagrams, policies, scenarios, simulate
 from actors.demo import command as demo
+from actors.layout import LayoutError
 from actors.logs import make_log
+from actors.operating import command as operating
 from actors.policies import PolicyError
 from actors.scenarios import ScenarioError
 from actors.settings import SettingsError, effective
@@ -35,6 +37,9 @@ policy = typer.Typer(help="Policies, and an operator's tests of them.", no_args_
 app.add_typer(policy, name="policy")
 app.command("diagram")(diagrams.diagram)
 app.command("demo")(demo.demo)
+app.add_typer(operating.topology, name="topology")
+app.command("shards")(operating.shards)
+app.command("reshard")(operating.reshard)
 
 
 def _version(wanted: bool) -> None:
@@ -87,7 +92,7 @@ def run(
     known = _policies(settings.policy)
     try:
         asyncio.run(serve(settings, known, log))
-    except (GivenUp, TransportError) as error:
+    except (GivenUp, LayoutError, TransportError) as error:
         _stop(str(error), FAILED)
 
 

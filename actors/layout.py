@@ -9,7 +9,6 @@ import json
 from dataclasses import replace
 
 from actors import streams
-from actors.clock import Clock
 from actors.journal import Record, begin
 from actors.pictures import Picture
 from actors.topology import LAYOUT, Layout, common
@@ -18,6 +17,11 @@ from actors.transport import Connection, Message, Published, Topology
 KIND = "seatwarden.layout"
 IN_FORCE = "in force"
 PREPARED = "prepared"
+WITHOUT_LAYOUT = (
+    f"there is a queue {{queue}}, but no layout in the stream {LAYOUT}: that was deleted, or the"
+    " queue is of an earlier version; `seatwarden topology apply --begin-anew` makes new queues and"
+    " forgets the turns that were open"
+)
 
 
 class LayoutError(Exception):
@@ -62,35 +66,42 @@ async def ensure(connection: Connection, wanted: Topology) -> list[str]:
     return [queue.name for queue in missing]
 
 
-async def find_or_begin(
-    connection: Connection, shards: int, audit_days: int, clock: Clock
-) -> Layout:
+async def find_or_begin(connection: Connection, shards: int, audit_days: int, now: int) -> Layout:
     """Return the layout in force; on a broker that has never seen the service, begin one.
 
     Raises LayoutError where shard queues exist without a layout: something was deleted.
     """
     layout = await find(connection)
     if layout is None:
-        layout = Layout(1, shards)
-        if await connection.survey(layout.queue(0)) is not None:
-            raise LayoutError(
-                f"there is a queue {layout.queue(0)}, but no layout in the stream {LAYOUT}: it was"
-                " deleted, or the queue is of an earlier version. `seatwarden topology apply"
-                " --begin-anew` makes new queues and forgets the turns that were open"
-            )
-        await establish(connection, layout, audit_days, clock)
+        layout = await prepare(connection, Layout(1, shards))
+        await establish(connection, layout, audit_days, now)
     await ensure(connection, common(audit_days))
     await ensure(connection, layout.queues())
     await connection.declare(layout.bindings())
     return layout
 
 
-async def establish(connection: Connection, layout: Layout, audit_days: int, clock: Clock) -> None:
+async def prepare(connection: Connection, wanted: Layout) -> Layout:
+    """Announce a first layout; returns the one that counts, if several workers begin at once.
+
+    What is announced already may have been begun by somebody who died since.  Raises LayoutError.
+    """
+    told = await history(connection)
+    if not told and await connection.survey(wanted.queue(0)) is not None:
+        raise LayoutError(WITHOUT_LAYOUT.format(queue=wanted.queue(0)))
+    if not told:
+        await ensure(connection, common().only(LAYOUT))
+        await tell(connection, wanted, PREPARED)
+        told = await history(connection)
+    return told[0][0]
+
+
+async def establish(connection: Connection, layout: Layout, audit_days: int, now: int) -> None:
     """Make a layout's queues and journals, with an empty first record each, and put it in force."""
     await ensure(connection, common(audit_days))
     await ensure(connection, layout.journals())
     for shard in range(layout.shards):
-        first = Record(Picture({}, {}), sign_of_life=clock.now())
+        first = Record(Picture({}, {}), sign_of_life=now)
         await begin(connection, layout.journal(shard), first)
     await ensure(connection, layout.queues())
     await connection.declare(layout.bindings())

@@ -45,8 +45,8 @@ def is_tick(delivery: Delivery) -> bool:
 
 
 def is_probe(delivery: Delivery) -> bool:
-    """Say whether a delivery is a probe."""
-    return delivery.exchange == "" and delivery.kind == PROBE
+    """Say whether a delivery is a probe: it says nothing, and whoever sends one loses nothing."""
+    return delivery.kind == PROBE and not delivery.body
 
 
 def probe(queue: str) -> Message:

@@ -81,6 +81,10 @@ class Topology:
     queues: tuple[Queue, ...] = ()
     bindings: tuple[Binding, ...] = ()
 
+    def only(self, queue: str) -> Topology:
+        """Return that queue alone."""
+        return Topology(queues=tuple(one for one in self.queues if one.name == queue))
+
 
 @dataclass(frozen=True, slots=True)
 class Message:

@@ -78,7 +78,7 @@ class Journal:
         journal that is missing or cannot be read, LeaseLost, ConnectionLost.
         """
         if test:
-            await self._publish(Message("", self._stream, b"", kind="seatwarden.test"))
+            await self._publish(Message("", self._stream, b"test", kind="seatwarden.test"))
         until = await self.begin()
         last = await reading.last_counting(self._connection, self._stream, until)
         if last is None:
@@ -231,12 +231,15 @@ def _gone(picture: Picture) -> list[Entry]:
     ]
 
 
-async def begin(connection: Connection, stream: str, first: Record) -> None:
-    """Write a journal's first record, unless it has one; raises JournalError, ConnectionLost."""
+async def begin(connection: Connection, stream: str, first: Record, *, anew: bool = False) -> None:
+    """Write a journal's first record, unless it has one; raises JournalError, ConnectionLost.
+
+    `anew`: even if it has one; what it says is forgotten.
+    """
     journal = Journal(connection, stream, uuid4().hex)
     try:
         until = await journal.begin()
-        if await reading.last_counting(connection, stream, until) is None:
+        if anew or await reading.last_counting(connection, stream, until) is None:
             await journal.commit(first)
     except LeaseLost:
         return  # somebody else begins it at the same time, or works with it already
