@@ -86,8 +86,10 @@ async def prepare(connection: Connection, wanted: Layout) -> Layout:
 
     What is announced already may have been begun by somebody who died since.  Raises LayoutError.
     """
+    # In this order: a queue is made when its layout has been announced.
+    is_there = await connection.survey(wanted.queue(0)) is not None
     told = await history(connection)
-    if not told and await connection.survey(wanted.queue(0)) is not None:
+    if not told and is_there:
         raise LayoutError(WITHOUT_LAYOUT.format(queue=wanted.queue(0)))
     if not told:
         await ensure(connection, common().only(LAYOUT))
