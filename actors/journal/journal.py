@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 from uuid import uuid4
 
+from actors import streams
 from actors.journal import reading, records
 from actors.journal.checkpoint import Checkpoint, Entry
 from actors.journal.reading import JournalError
@@ -32,6 +34,8 @@ from statecharts.policy import Policies
 
 READ_AHEAD = 1000
 """How many messages the reader of the journal may hold."""
+BEGIN_AGAIN_AFTER = 0.5
+"""Seconds, about, between attempts to begin a journal that somebody else takes from us."""
 
 
 class LeaseLost(Exception):
@@ -236,12 +240,24 @@ async def begin(connection: Connection, stream: str, first: Record, *, anew: boo
 
     `anew`: even if it has one; what it says is forgotten.
     """
-    journal = Journal(connection, stream, uuid4().hex)
+    while anew or not await _has_a_record(connection, stream):
+        journal = Journal(connection, stream, uuid4().hex)
+        try:
+            until = await journal.begin()
+            if anew or await reading.last_counting(connection, stream, until) is None:
+                await journal.commit(first)
+        except LeaseLost:  # to somebody else, who may not come to the end of it
+            await asyncio.sleep(BEGIN_AGAIN_AFTER * random.uniform(0.5, 1))  # noqa: S311
+        else:
+            return
+        finally:
+            await journal.close()
+
+
+async def _has_a_record(connection: Connection, stream: str) -> bool:
+    """Look for one without taking the shard from its owner."""
     try:
-        until = await journal.begin()
-        if anew or await reading.last_counting(connection, stream, until) is None:
-            await journal.commit(first)
-    except LeaseLost:
-        return  # somebody else begins it at the same time, or works with it already
-    finally:
-        await journal.close()
+        until = await streams.end_of(connection, stream)
+    except streams.StreamMissing as missing:
+        raise JournalError(str(missing)) from None
+    return await reading.last_counting(connection, stream, until) is not None
