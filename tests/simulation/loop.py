@@ -111,10 +111,11 @@ class SimLoop(asyncio.BaseEventLoop):
         self.set_exception_handler(lambda *_: None)
         for process in list(self._still):
             self.thaw(process)
-        open_tasks = [task for task in self.tasks if not task.done()]
-        for task in open_tasks:
-            task.cancel()
-        self.run_until_complete(asyncio.wait(open_tasks) if open_tasks else asyncio.sleep(0))
+        # Again and again: a group of tasks that fails just then forgets that it was cancelled.
+        while open_tasks := [task for task in self.tasks if not task.done()]:
+            for task in open_tasks:
+                task.cancel()
+            self.run_until_complete(asyncio.wait(open_tasks, timeout=0.5))
         for task in self.tasks:
             if task.done() and not task.cancelled():
                 task.exception()

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from contextvars import Context
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from actors.clock import Clock
@@ -18,57 +19,9 @@ from actors.memory import MemoryBroker, MemoryConnection, MemoryTransport
 from actors.memory.broker import Consumer, Peer
 from actors.memory.directory import Store
 from actors.memory.pipes import Pipe
-from actors.memory.streams import Stream
-from actors.transport import CannotConnect, Message, Published
+from actors.memory.streams import Since, Stream
+from actors.transport import CannotConnect, Delivery, Message, Published
 from tests.simulation.loop import context_of
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """A message that a shard's queue has taken, with the broker's time in milliseconds."""
-
-    message: Message
-    at: int
-
-
-class SimBroker(MemoryBroker):
-    """A broker that remembers what every queue has taken, and what was acknowledged of it."""
-
-    def __init__(self, clock: Clock, *, stamps: bool) -> None:
-        super().__init__(clock, stamps=stamps)
-        self.history: dict[str, list[Taken]] = defaultdict(list)
-        self.acknowledged: dict[str, list[Message]] = defaultdict(list)
-
-    @property
-    def is_blocking(self) -> bool:
-        """Whether it takes nothing in."""
-        return self._blocked
-
-    def _put(self, message: Message, targets: Iterable[Store]) -> Published:
-        at = self._clock.now() // 1_000
-        if self._stamps:
-            message = replace(message, headers={**message.headers, "timestamp_in_ms": at})
-        answer = Published.RETURNED
-        for store in targets:
-            if not isinstance(store, Stream):
-                self.history[store.properties.name].append(Taken(message, at))
-            store.put(message)
-            answer = Published.CONFIRMED
-        return answer
-
-    def acknowledge(
-        self, connection: Peer, subscriber: Consumer, tag: int, *, multiple: bool
-    ) -> None:
-        before: dict[int, Any] = dict(subscriber.outstanding)
-        super().acknowledge(connection, subscriber, tag, multiple=multiple)
-        if isinstance(subscriber.queue, Stream) or tag not in before:
-            return
-        name = subscriber.queue.properties.name
-        self.acknowledged[name] += [
-            held.message
-            for one, held in before.items()
-            if (one <= tag if multiple else one == tag) and one not in subscriber.outstanding
-        ]
 
 
 class SimPipe(Pipe):
@@ -99,6 +52,68 @@ class SimPipe(Pipe):
             self._behind += 1
         else:
             super()._let_through()
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A message that a shard's queue has taken, with the broker's time in milliseconds."""
+
+    message: Message
+    at: int
+
+
+class SimBroker(MemoryBroker):
+    """A broker that remembers what every queue has taken, and what was acknowledged of it."""
+
+    def __init__(self, clock: Clock, *, stamps: bool, lag: Callable[[], float] | None) -> None:
+        """`lag`: by how many seconds a delivery may come later than other answers of the broker."""
+        super().__init__(clock, stamps=stamps)
+        self._lag = lag
+        self.history: dict[str, list[Taken]] = defaultdict(list)
+        self.acknowledged: dict[str, list[Message]] = defaultdict(list)
+
+    @property
+    def is_blocking(self) -> bool:
+        """Whether it takes nothing in."""
+        return self._blocked
+
+    def _put(self, message: Message, targets: Iterable[Store]) -> Published:
+        at = self._clock.now() // 1_000
+        if self._stamps:
+            message = replace(message, headers={**message.headers, "timestamp_in_ms": at})
+        answer = Published.RETURNED
+        for store in targets:
+            if not isinstance(store, Stream):
+                self.history[store.properties.name].append(Taken(message, at))
+            store.put(message)
+            answer = Published.CONFIRMED
+        return answer
+
+    def subscribe(
+        self,
+        connection: Peer,
+        name: str,
+        prefetch: int,
+        hand: Callable[[Delivery], None],
+        since: Since | None,
+    ) -> Consumer | None:
+        # Order holds within a channel only: a confirm may overtake what a reader is yet to see.
+        channel = SimPipe(self._lag, context_of(""))
+        return super().subscribe(connection, name, prefetch, partial(channel.put, hand), since)
+
+    def acknowledge(
+        self, connection: Peer, subscriber: Consumer, tag: int, *, multiple: bool
+    ) -> None:
+        before: dict[int, Any] = dict(subscriber.outstanding)
+        super().acknowledge(connection, subscriber, tag, multiple=multiple)
+        if isinstance(subscriber.queue, Stream) or tag not in before:
+            return
+        name = subscriber.queue.properties.name
+        self.acknowledged[name] += [
+            held.message
+            for one, held in before.items()
+            if (one <= tag if multiple else one == tag) and one not in subscriber.outstanding
+        ]
 
 
 class SimConnection(MemoryConnection):

@@ -17,9 +17,10 @@ START = from_rfc3339("2026-03-01T12:00:00Z")
 HORIZON = 16.0
 """Seconds within which turns begin and faults happen."""
 KINDS = (
-    "crash", "crash at a step", "freeze", "split", "cut", "hand over", "usurp", "return unnoticed",
+    "crash", "crash at a step", "freeze", "split", "cut", "hand over", "usurp", "overtake", "return unnoticed",
     "hold confirms", "lose confirms", "block", "stop the broker",
 )  # fmt: skip
+OF_A_SHARD = frozenset({"usurp", "overtake", "return unnoticed"})
 GARBAGE = (b"", b"\xff{", b"[]", b'{"specversion": "1.0"}')
 
 
@@ -56,6 +57,8 @@ class Plan:
     faults: tuple[Fault, ...]
     latency: tuple[float, float]
     """The least and the most seconds that a message takes to the broker or back."""
+    lag: tuple[float, float]
+    """How much later than its other answers the broker sends what it delivers."""
     in_order: bool
     """Callbacks run in the order of a plain event loop."""
     ahead: tuple[int, ...]
@@ -87,6 +90,7 @@ def make(seed: int) -> Plan:
         tuple(sorted(_words(chance), key=lambda word: word.at)),
         tuple(_faults(chance, workers, shards)),
         latency,
+        chance.choice(((0.0, 0.0), (0.0, 0.005), (0.0, 0.1))),
         chance.random() < 0.3,
         tuple(chance.randint(-skew, skew) for _ in range(workers)),
         chance.random() < 0.3,
@@ -113,7 +117,7 @@ def _faults(chance: random.Random, workers: int, shards: int) -> list[Fault]:
     faults = []
     for _ in range(chance.randint(1, 6)):
         kind = chance.choice(kinds)
-        target = chance.randrange(shards if kind in {"usurp", "return unnoticed"} else workers)
+        target = chance.randrange(shards if kind in OF_A_SHARD else workers)
         seconds = chance.choice((0.05, 1.0, 4.0, 8.0, 14.0)) * chance.uniform(0.2, 1.2)
         steps = round(math.exp(chance.uniform(0, math.log(4000))))
         faults.append(Fault(kind, chance.uniform(0, HORIZON), seconds, target, steps))

@@ -5,7 +5,7 @@ The oracle believes what a record that counts stands for: the steps taken since 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -55,6 +55,8 @@ class Traces:
     acts: dict[RecordKey, list[Act]] = field(default_factory=dict)
     leases: dict[str, list[tuple[Lease, str]]] = field(default_factory=dict)
     """By journal, in order: the leases, each with its process."""
+    on_write: dict[str, Callable[[], None]] = field(default_factory=dict)
+    """For a process: what to do, once, when it begins to write what events have led to."""
 
 
 class TracedShard(Shard):
@@ -92,6 +94,8 @@ def traced() -> Iterator[Traces]:
         assert isinstance(shard, TracedShard)
         assert journal.epoch is not None
         traces.acts[journal._stream, journal.epoch, journal._number + 1] = shard.acts
+        if any(isinstance(act, Took) for act in shard.acts):
+            traces.on_write.pop(PROCESS.get(), _nothing)()
         shard.acts = []
         await commit(lease, messages)
 
@@ -101,3 +105,7 @@ def traced() -> Iterator[Traces]:
         mock.patch.object(Lease, "_commit", commits),
     ):
         yield traces
+
+
+def _nothing() -> None:
+    """Nothing is to be done."""

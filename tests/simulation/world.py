@@ -117,7 +117,9 @@ class World:
         self._chance = random.Random(f"world {plan.seed}")
         self.layout = Layout(1, plan.options.shards)
         self._clock = LoopClock(loop, START)
-        self.broker = SimBroker(self._clock, stamps=plan.options.broker_stamps)
+        self.broker = SimBroker(
+            self._clock, stamps=plan.options.broker_stamps, lag=self._random(plan.lag)
+        )
         self._processes: dict[int, Process] = {}
         self._count = 0
         self._connecting: asyncio.Task[MemoryConnection] | None = None
@@ -147,6 +149,7 @@ class World:
             await asyncio.wait(self._busy)
         self.say("the faults are over")
         self._loop.at_step.clear()
+        self._traces.on_write.clear()
         for slot in range(self.plan.workers):
             process = self._processes.get(slot)
             if process is None or process.is_dead or process.stop.is_set():
@@ -233,8 +236,10 @@ class World:
                 self.problems.append(f"{process.name} has ended: {error!r}")
 
     def _latency(self) -> Callable[[], float] | None:
-        least, most = self.plan.latency
-        return (lambda: self._chance.uniform(least, most)) if most else None
+        return self._random(self.plan.latency)
+
+    def _random(self, bounds: tuple[float, float]) -> Callable[[], float] | None:
+        return (lambda: self._chance.uniform(*bounds)) if bounds[1] else None
 
     def _kill(self, process: Process) -> None:
         if process.is_dead:
@@ -285,29 +290,68 @@ class World:
                 self.say("there is no such queue yet")
             return
         process = self._processes.get(fault.target)
+        if fault.kind == "overtake":
+            process = self._process_of(fault.target)
         if process is None or process.is_dead or process.stop.is_set():
             return
         await _OF_A_WORKER[fault.kind](self, process, fault)
+
+    def _process_of(self, shard: int) -> Process | None:
+        """Return the process that owns a shard."""
+        lease = self._owner(shard)
+        return next(
+            (
+                one
+                for one in self._processes.values()
+                if lease is not None and one.connection is lease._work.connection
+            ),
+            None,
+        )
+
+    async def _overtake(self, process: Process, fault: Fault) -> None:
+        """Freeze an owner at a step, have the broker make another one active, and wake it."""
+        if not await self._at_moment(process, fault, lambda: self._loop.freeze(process.name)):
+            return
+        self.broker.usurp(self.layout.queue(fault.target))
+        await asyncio.sleep(min(fault.seconds, 4.0) * self._chance.choice((0.01, 0.1, 1)))
+        if not process.is_dead:
+            self._loop.thaw(process.name)
 
     async def _crash(self, process: Process, fault: Fault) -> None:
         self._kill(process)
         await self._bury(fault.target, process)
 
     async def _crash_at_step(self, process: Process, fault: Fault) -> None:
-        died = asyncio.Event()
+        if await self._at_moment(process, fault, lambda: self._kill(process)):
+            await self._bury(fault.target, process)
 
-        def die() -> None:
-            self._kill(process)
-            died.set()
+    async def _at_moment(
+        self, process: Process, fault: Fault, act: Callable[[], None]
+    ) -> bool:
+        """Do something after some steps of a process; False if it does not come to that.
 
-        self._loop.at_step[process.name] = (self._loop.steps[process.name] + fault.steps, die)
+        Half of the time they count from the next group of events that it begins to write.
+        """
+        name, done = process.name, asyncio.Event()
+
+        def act_now() -> None:
+            act()
+            done.set()
+
+        def count(steps: int) -> None:
+            self._loop.at_step[name] = (self._loop.steps[name] + steps, act_now)
+
+        if fault.steps % 2:
+            self._traces.on_write[name] = lambda: count(fault.steps // 2 % 25)
+        else:
+            count(fault.steps)
         try:
-            async with asyncio.timeout(20):
-                await died.wait()
+            async with asyncio.timeout(15):
+                await done.wait()
         except TimeoutError:
-            self._loop.at_step.pop(process.name, None)
-            return
-        await self._bury(fault.target, process)
+            self._loop.at_step.pop(name, None)
+            self._traces.on_write.pop(name, None)
+        return done.is_set()
 
     async def _freeze(self, process: Process, fault: Fault) -> None:
         self._loop.freeze(process.name)
@@ -346,8 +390,8 @@ class World:
         context = context_of(process.name)
         self._loop.call_soon(connection.give_up, "missed heartbeats", context=context)
 
-    async def _cut_off(self, process: Process, _: Fault) -> None:
-        self._cut(process, "cut")
+    async def _cut_off(self, process: Process, fault: Fault) -> None:
+        await self._at_moment(process, fault, lambda: self._cut(process, "cut"))
 
     async def _hand_over(self, process: Process, fault: Fault) -> None:
         process.stop.set()
@@ -416,6 +460,7 @@ _OF_A_WORKER: dict[str, Callable[[World, Process, Fault], Any]] = {
     "split": World._split,
     "cut": World._cut_off,
     "hand over": World._hand_over,
+    "overtake": World._overtake,
 }
 
 
