@@ -69,6 +69,8 @@ class SimBroker(MemoryBroker):
         """`lag`: by how many seconds a delivery may come later than other answers of the broker."""
         super().__init__(clock, stamps=stamps)
         self._lag = lag
+        self.readers: dict[Peer, list[SimPipe]] = defaultdict(list)
+        """By connection, the ways of what it reads from streams."""
         self.history: dict[str, list[Taken]] = defaultdict(list)
         self.acknowledged: dict[str, list[Message]] = defaultdict(list)
 
@@ -99,6 +101,8 @@ class SimBroker(MemoryBroker):
     ) -> Consumer | None:
         # Order holds within a channel only: a confirm may overtake what a reader is yet to see.
         channel = SimPipe(self._lag, context_of(""))
+        if since is not None:
+            self.readers[connection].append(channel)
         return super().subscribe(connection, name, prefetch, partial(channel.put, hand), since)
 
     def acknowledge(

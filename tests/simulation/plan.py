@@ -18,7 +18,7 @@ HORIZON = 16.0
 """Seconds within which turns begin and faults happen."""
 KINDS = (
     "crash", "crash at a step", "freeze", "split", "cut", "hand over", "usurp", "overtake", "return unnoticed",
-    "hold confirms", "lose confirms", "block", "stop the broker",
+    "lag", "hold confirms", "lose confirms", "block", "stop the broker",
 )  # fmt: skip
 OF_A_SHARD = frozenset({"usurp", "overtake", "return unnoticed"})
 GARBAGE = (b"", b"\xff{", b"[]", b'{"specversion": "1.0"}')

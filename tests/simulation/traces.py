@@ -57,6 +57,8 @@ class Traces:
     """By journal, in order: the leases, each with its process."""
     on_write: dict[str, Callable[[], None]] = field(default_factory=dict)
     """For a process: what to do, once, when it begins to write what events have led to."""
+    on_decide: dict[str, Callable[[], None]] = field(default_factory=dict)
+    """The same, when it begins to write a decision."""
 
 
 class TracedShard(Shard):
@@ -96,6 +98,8 @@ def traced() -> Iterator[Traces]:
         traces.acts[journal._stream, journal.epoch, journal._number + 1] = shard.acts
         if any(isinstance(act, Took) for act in shard.acts):
             traces.on_write.pop(PROCESS.get(), _nothing)()
+        if any(message.routing_key.startswith("decision.made") for message in messages):
+            traces.on_decide.pop(PROCESS.get(), _nothing)()
         shard.acts = []
         await commit(lease, messages)
 

@@ -150,6 +150,7 @@ class World:
         self.say("the faults are over")
         self._loop.at_step.clear()
         self._traces.on_write.clear()
+        self._traces.on_decide.clear()
         for slot in range(self.plan.workers):
             process = self._processes.get(slot)
             if process is None or process.is_dead or process.stop.is_set():
@@ -312,10 +313,23 @@ class World:
         """Freeze an owner at a step, have the broker make another one active, and wake it."""
         if not await self._at_moment(process, fault, lambda: self._loop.freeze(process.name)):
             return
+        if self._chance.random() < 0.5:
+            self._later(self._lag(process, fault))
         self.broker.usurp(self.layout.queue(fault.target))
         await asyncio.sleep(min(fault.seconds, 4.0) * self._chance.choice((0.01, 0.1, 1)))
         if not process.is_dead:
             self._loop.thaw(process.name)
+
+    async def _lag(self, process: Process, fault: Fault) -> None:
+        """Have the broker show a process late what stands in streams, as a slow replica does."""
+        if process.connection is None:
+            return
+        ways = list(self.broker.readers[process.connection])
+        for way in ways:
+            way.stall()
+        await asyncio.sleep(min(fault.seconds, 6.0))
+        for way in ways:
+            way.go_on()
 
     async def _crash(self, process: Process, fault: Fault) -> None:
         self._kill(process)
@@ -330,7 +344,7 @@ class World:
     ) -> bool:
         """Do something after some steps of a process; False if it does not come to that.
 
-        Half of the time they count from the next group of events that it begins to write.
+        Mostly they count from when it begins to write what events have led to, or a decision.
         """
         name, done = process.name, asyncio.Event()
 
@@ -341,8 +355,10 @@ class World:
         def count(steps: int) -> None:
             self._loop.at_step[name] = (self._loop.steps[name] + steps, act_now)
 
-        if fault.steps % 2:
-            self._traces.on_write[name] = lambda: count(fault.steps // 2 % 25)
+        if fault.steps % 3 == 1:
+            self._traces.on_write[name] = lambda: count(fault.steps // 3 % 25)
+        elif fault.steps % 3 == 2:  # noqa: PLR2004
+            self._traces.on_decide[name] = lambda: count(fault.steps // 3 % 25)
         else:
             count(fault.steps)
         try:
@@ -351,6 +367,7 @@ class World:
         except TimeoutError:
             self._loop.at_step.pop(name, None)
             self._traces.on_write.pop(name, None)
+            self._traces.on_decide.pop(name, None)
         return done.is_set()
 
     async def _freeze(self, process: Process, fault: Fault) -> None:
@@ -461,6 +478,7 @@ _OF_A_WORKER: dict[str, Callable[[World, Process, Fault], Any]] = {
     "cut": World._cut_off,
     "hand over": World._hand_over,
     "overtake": World._overtake,
+    "lag": World._lag,
 }
 
 
