@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 
 from structlog.typing import FilteringBoundLogger
 
@@ -14,6 +15,7 @@ from actors import messages, ticks
 from actors.arrivals import Arrivals
 from actors.journal import Record
 from actors.options import Options
+from actors.pictures import Picture
 from actors.shard import Shard, Verdict, refused
 from actors.slots import is_addressed_right
 from actors.transport import Delivery, Message
@@ -118,6 +120,10 @@ class Intake:
         self._cover(key_of(delivery))
         self._log.error("parked: a message that has ended its workers again and again")
         return self._failed(delivery, now)
+
+    def take_changes(self) -> Picture:
+        """Return what has changed since this was last asked, and how far time has come."""
+        return replace(self.shard.take_changes(), mark=self.arrivals.mark)
 
     def take_covered(self) -> tuple[str, ...]:
         """Return the keys of the deliveries taken since this was last asked."""

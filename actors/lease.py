@@ -208,7 +208,7 @@ class Lease:
         """Write one record; when it is committed, its messages go out."""
         intake = self._intake
         record = Record(
-            intake.shard.take_changes(),
+            intake.take_changes(),
             self._outbox.add(messages),
             self._outbox.sent_through,
             intake.take_covered(),

@@ -69,6 +69,8 @@ class SimBroker(MemoryBroker):
         """`lag`: by how many seconds a delivery may come later than other answers of the broker."""
         super().__init__(clock, stamps=stamps)
         self._lag = lag
+        self.node: Callable[[], int] = int
+        """By how many milliseconds the clock is wrong by which the next message is stamped."""
         self.readers: dict[Peer, list[SimPipe]] = defaultdict(list)
         """By connection, the ways of what it reads from streams."""
         self.history: dict[str, list[Taken]] = defaultdict(list)
@@ -80,7 +82,7 @@ class SimBroker(MemoryBroker):
         return self._blocked
 
     def _put(self, message: Message, targets: Iterable[Store]) -> Published:
-        at = self._clock.now() // 1_000
+        at = self._clock.now() // 1_000 + self.node()
         if self._stamps:
             message = replace(message, headers={**message.headers, "timestamp_in_ms": at})
         answer = Published.RETURNED

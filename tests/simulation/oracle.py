@@ -146,6 +146,7 @@ class Oracle:
         stream = self._ran.broker._names[journal]
         assert isinstance(stream, Stream)
         counting, book = Counting(proven=True), Book()
+        part = self._ran.plan.sizes.get("actors.journal.records.PART", records.PART)
         for offset, message in stream._messages.items():
             delivery = Delivery(
                 0, message.exchange, message.routing_key, message.body,
@@ -153,23 +154,30 @@ class Oracle:
             )  # fmt: skip
             for found in counting.hear(delivery):
                 book.records.append(records.plain(found.body))
-                book.acts += self._ran.traces.acts.get((journal, found.epoch, found.number), ())
+                first = found.number - (len(found.body) - 1) // part
+                book.acts += self._ran.traces.acts.get((journal, found.epoch, first), ())
                 book.at_record.append(len(book.acts))
         return book
 
     def _arrived(self, queue: str) -> Iterator[Arrived]:
+        mark = 0
         for taken in self._ran.broker.history[queue]:
             message = taken.message
-            if message.kind in {KIND, PROBE}:
+            if message.kind == PROBE:
+                continue
+            if message.kind == KIND:
+                mark = max(mark, taken.at)
                 continue
             try:
                 event = decode(message.body)
             except Refusal:
-                yield Arrived(message, taken.at, None)
+                yield Arrived(message, mark, None)
                 continue
             right = is_addressed_right(message.routing_key, event.table_id)
             is_moved = not right and messages.MOVED not in message.headers
-            yield Arrived(message, taken.at, None if is_moved else event, is_moved)
+            if not is_moved:
+                mark = max(mark, taken.at)
+            yield Arrived(message, mark, None if is_moved else event, is_moved)
 
     def _check_covered(self, queue: str, book: Book, arrived: list[Arrived]) -> None:
         """What is acknowledged is covered, and each message has got its verdict, once."""

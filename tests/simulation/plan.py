@@ -20,6 +20,19 @@ KINDS = (
     "crash", "crash at a step", "freeze", "split", "cut", "hand over", "usurp", "overtake", "return unnoticed",
     "lag", "hold confirms", "lose confirms", "block", "stop the broker",
 )  # fmt: skip
+SIZES = {
+    "actors.journal.records.PART": 1500,
+    "actors.journal.reading.FIRST_WINDOW": 3,
+    "actors.journal.checkpoint.KEYS_EVERY": 4,
+    "actors.journal.checkpoint.AT_LEAST": 1,
+    "actors.journal.journal.READ_AHEAD": 40,
+    "actors.topology.SEGMENT": 2000,
+    "actors.streams.PREFETCH": 4,
+    "actors.outbox.MAX_UNSENT": 3,
+    "actors.outbox.AT_ONCE": 2,
+}
+NEED_ORDER = {"actors.journal.records.PART"}
+"""The parts of a record go out in order as tasks begin in the order in which they are made."""
 OF_A_SHARD = frozenset({"usurp", "overtake", "return unnoticed"})
 GARBAGE = (b"", b"\xff{", b"[]", b'{"specversion": "1.0"}')
 
@@ -64,10 +77,14 @@ class Plan:
     ahead: tuple[int, ...]
     """By how many microseconds each worker's clock is ahead."""
     ends_in_order: bool
+    sizes: dict[str, int]
+    """Constants of the product that are small here, so that a short run comes to their bounds."""
+    apart: int
+    """By how many milliseconds the broker's nodes stamp differently, at most."""
 
 
-def make(seed: int) -> Plan:
-    """Make the plan of a seed."""
+def make(seed: int, kinds: tuple[str, ...] = KINDS) -> Plan:
+    """Make the plan of a seed, with faults of some kinds."""
     chance = random.Random(seed)
     shards = chance.choice((1, 1, 2, 3))
     workers = chance.choice((1, 2, 2, 3))
@@ -81,6 +98,8 @@ def make(seed: int) -> Plan:
         all_changes=chance.random() < 0.3,
     )
     latency = chance.choice(((0.0, 0.0), (0.0002, 0.002), (0.001, 0.02), (0.0, 0.3)))
+    is_small = chance.random() < 0.5
+    in_order = chance.random() < 0.4
     skew = chance.choice((0, 0, 0, 20 * MILLISECOND)) if latency[1] else 0
     return Plan(
         seed,
@@ -88,12 +107,18 @@ def make(seed: int) -> Plan:
         workers,
         _policies(chance),
         tuple(sorted(_words(chance), key=lambda word: word.at)),
-        tuple(_faults(chance, workers, shards)),
+        tuple(_faults(chance, workers, shards, kinds)),
         latency,
         chance.choice(((0.0, 0.0), (0.0, 0.005), (0.0, 0.1))),
-        chance.random() < 0.3,
+        in_order,
         tuple(chance.randint(-skew, skew) for _ in range(workers)),
         chance.random() < 0.3,
+        {
+            name: size
+            for name, size in SIZES.items()
+            if is_small and chance.random() < 0.6 and (in_order or name not in NEED_ORDER)
+        },
+        chance.choice((0, 0, 0, 800)),
     )
 
 
@@ -110,10 +135,12 @@ def _policies(chance: random.Random) -> Policies:
     return Policies({one.name: one for one in some}, chance.choice("abc"))
 
 
-def _faults(chance: random.Random, workers: int, shards: int) -> list[Fault]:
+def _faults(
+    chance: random.Random, workers: int, shards: int, known: tuple[str, ...]
+) -> list[Fault]:
     if chance.random() < 0.1:
         return []
-    kinds = chance.sample(KINDS, chance.randint(1, 4))
+    kinds = chance.sample(known, min(len(known), chance.randint(1, 4)))
     faults = []
     for _ in range(chance.randint(1, 6)):
         kind = chance.choice(kinds)

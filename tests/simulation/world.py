@@ -120,6 +120,8 @@ class World:
         self.broker = SimBroker(
             self._clock, stamps=plan.options.broker_stamps, lag=self._random(plan.lag)
         )
+        if plan.apart:
+            self.broker.node = lambda: self._chance.choice((0, 0, -plan.apart))
         self._processes: dict[int, Process] = {}
         self._count = 0
         self._connecting: asyncio.Task[MemoryConnection] | None = None
@@ -494,6 +496,8 @@ def run(plan: Plan, *, verbose: bool = False) -> Ran:
         traces = stack.enter_context(traced())
         for module in ("actors.station", "actors.streams", "actors.journal.journal"):
             stack.enter_context(mock.patch(f"{module}.uuid4", lambda: _a_uuid(ids)))
+        for name, size in plan.sizes.items():
+            stack.enter_context(mock.patch(name, size))
         try:
             world = World(plan, loop, traces, verbose=verbose)
             try:
