@@ -89,6 +89,7 @@ class Intake:
         self._cover(key)
         if is_known:
             self._counts["known"] += 1
+            self._pass_over(delivery, now)
             return []
         try:
             return self._event(delivery, now)
@@ -159,16 +160,21 @@ class Intake:
             self.sign_of_life = now
         return self._told(self.shard.fire(arrival, now))
 
+    def _pass_over(self, delivery: Delivery, now: int) -> None:
+        self.arrivals.pass_over(delivery.headers.get("timestamp_in_ms"), now)
+
     # -- Events
 
     def _event(self, delivery: Delivery, now: int) -> list[Message]:
         try:
             event = decode(delivery.body)
         except Refusal as refusal:
+            self._pass_over(delivery, now)
             return self._refused(delivery, refusal, now)
         if not is_addressed_right(delivery.routing_key, event.table_id):
             if not messages.was_moved(delivery):
                 self._counts["moved"] += 1
+                self._pass_over(delivery, now)
                 return [messages.moved(delivery, event.table_id)]
             self._counts["astray"] += 1
         return self._apply(delivery, event, now)

@@ -165,8 +165,8 @@ class Oracle:
             message = taken.message
             if message.kind == PROBE:
                 continue
+            mark = max(mark, taken.at)
             if message.kind == KIND:
-                mark = max(mark, taken.at)
                 continue
             try:
                 event = decode(message.body)
@@ -175,8 +175,6 @@ class Oracle:
                 continue
             right = is_addressed_right(message.routing_key, event.table_id)
             is_moved = not right and messages.MOVED not in message.headers
-            if not is_moved:
-                mark = max(mark, taken.at)
             yield Arrived(message, mark, None if is_moved else event, is_moved)
 
     def _check_covered(self, queue: str, book: Book, arrived: list[Arrived]) -> None:
