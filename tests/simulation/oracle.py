@@ -17,34 +17,22 @@ from actors.intake import key_of
 from actors.journal import records
 from actors.journal.reading import Counting
 from actors.memory.streams import Stream
-from actors.shard import Shard, Verdict
 from actors.slots import is_addressed_right
 from actors.ticks import KIND, PROBE
 from actors.topology import DEAD, DEAD_LETTERS, DECISIONS
 from actors.transport import Delivery, Message
-from statecharts.decisions import EventRefused, Output
-from statecharts.events import Event, decode
+from statecharts.decisions import Output
+from statecharts.events import decode
 from statecharts.instants import MILLISECOND, from_rfc3339, from_seconds
 from statecharts.refusals import Refusal
 from statecharts.surroundings import Interruption
 from tests.simulation.plan import START
+from tests.simulation.replay import Arrived, Replay
 from tests.simulation.traces import Act, Fired, Noticed, Took
 from tests.simulation.world import BACKEND, Ran
 
-FOR_EVER = 1 << 62
 Decisions = dict[tuple[str, str], dict[str, Any]]
 """By table and turn."""
-
-
-@dataclass(slots=True)
-class Arrived:
-    """A message that stands in a shard's queue, as the shard must understand it."""
-
-    message: Message
-    at: int
-    event: Event | None
-    """None if it is refused unread, or moved."""
-    is_moved: bool = False
 
 
 @dataclass(slots=True)
@@ -261,7 +249,7 @@ class Oracle:
             done = upto
             alive = record["sign_of_life"]
             if before is not None and alive is not None and alive - before > longest:
-                kept = [one for one in noticed if one.start <= before and before < one.end]
+                kept = [one for one in noticed if one.start <= before < one.end]
                 if not kept:
                     told = f"{_since(before)} to {_since(alive)}"
                     self._fault(f"{queue}: a silence that nobody noticed, {told}")
@@ -277,19 +265,20 @@ class Oracle:
         """Compare with the same arrivals without a broker."""
         told = [one for one in book.outbox if one.exchange == DECISIONS]
         dead = Counter(one.body for one in book.outbox if one.exchange == DEAD)
-        outputs, refused = self._replay(arrived, book.acts)
-        expected = self._in_short(one.cloudevent() for one in outputs)
+        replay = Replay(self._ran.plan, book.acts)
+        expected = self._in_short(one.cloudevent() for one in replay.feed(arrived))
+        self.faults += [f"a fault of the shard: {fault!r}" for fault in replay.shard.faults]
         came = self._in_short(json.loads(one.body) for one in told)
         for seat in sorted(expected.keys() | came.keys()):
             if expected[seat] != came[seat]:
                 self._fault(f"{queue}: {seat}: {_difference(expected[seat], came[seat])}")
         copies = Counter(one.message.body for one in arrived)
-        if dead.keys() != refused:
-            self._fault(f"{queue}: dead letters {dead}, expected {refused}")
+        if dead.keys() != replay.refused:
+            self._fault(f"{queue}: dead letters {dead}, expected {replay.refused}")
         for body, count in dead.items():
             if count > copies[body]:
                 self._fault(f"{queue}: {count} dead letters of {copies[body]} {body!r}")
-        undisturbed = self._decided(self._replay(arrived, ())[0])
+        undisturbed = self._decided(Replay(self._ran.plan).feed(arrived))
         self._compare(queue, undisturbed, {_turn(one): one for one in _decisions(told)}, book)
 
     def _compare(self, queue: str, undisturbed: Decisions, came: Decisions, book: Book) -> None:
@@ -308,60 +297,6 @@ class Oracle:
         if not book.interruptions:
             for turn in undisturbed.keys() - came.keys():
                 self._fault(f"{queue}: undecided, undisturbed {undisturbed[turn]}")
-
-    def _replay(
-        self, arrived: list[Arrived], acts: Iterable[Act]
-    ) -> tuple[list[Output], set[bytes]]:
-        """Feed a new shard; interruptions stand where they do among `acts`.
-
-        Where one is still to come, deadlines fire no further than the shard's ticks had them.
-        """
-        options = self._ran.plan.options
-        shard = Shard(self._ran.plan.policies, max_clock_lag=from_seconds(options.max_clock_lag))
-        outputs: list[Output] = []
-        refused: set[bytes] = set()
-        acts = list(acts)
-        to_come = sum(isinstance(act, Noticed) for act in acts)
-        position, fired, took = 0, 0, set[str]()
-
-        def follow() -> None:
-            """Go on among the acts up to the next interruption, or what was not applied yet."""
-            nonlocal position, fired, to_come
-            while position < len(acts) and to_come:
-                act = acts[position]
-                if isinstance(act, Took) and act.event not in took:
-                    return
-                if isinstance(act, Fired):
-                    fired = max(fired, act.before)
-                    outputs.extend(shard.fire(fired))
-                elif isinstance(act, Noticed):
-                    outputs.extend(shard.interrupt(act.interruption, act.at))
-                    to_come -= 1
-                position += 1
-
-        for one in arrived:
-            follow()
-            if one.event is None:
-                if not one.is_moved:
-                    refused.add(one.message.body)
-                continue
-            at = one.at * MILLISECOND
-            if not to_come:
-                outputs += shard.fire(at)
-            took.add(one.event.id)
-            applied = shard.apply(one.event, at)
-            outputs += applied.outputs
-            if applied.verdict is Verdict.REFUSED:
-                refused.add(one.message.body)
-        follow()
-        outputs += shard.fire(FOR_EVER)
-        self.faults += [f"a fault of the shard: {fault!r}" for fault in shard.faults]
-        return [
-            one
-            for one in outputs
-            if not isinstance(one, EventRefused)
-            and messages.is_told(one, all_changes=options.all_changes)
-        ], refused
 
     def _in_short(self, events: Iterable[dict[str, Any]]) -> dict[str, list[str]]:
         found: dict[str, list[str]] = defaultdict(list)

@@ -17,8 +17,8 @@ START = from_rfc3339("2026-03-01T12:00:00Z")
 HORIZON = 16.0
 """Seconds within which turns begin and faults happen."""
 KINDS = (
-    "crash", "crash at a step", "freeze", "split", "cut", "hand over", "usurp", "overtake", "return unnoticed",
-    "lag", "hold confirms", "lose confirms", "block", "stop the broker",
+    "crash", "crash at a step", "freeze", "split", "cut", "hand over", "usurp", "overtake",
+    "return unnoticed", "lag", "hold confirms", "lose confirms", "block", "stop the broker",
 )  # fmt: skip
 SIZES = {
     "actors.journal.records.PART": 1500,

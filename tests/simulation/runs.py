@@ -25,9 +25,9 @@ class Result:
     decisions: int = 0
 
 
-def run(seed: int, *, verbose: bool = False) -> Result:
-    """Run one seed and judge it."""
-    ran = world.run(plan.make(seed), verbose=verbose)
+def run(seed: int, kinds: tuple[str, ...] = plan.KINDS, *, verbose: bool = False) -> Result:
+    """Run one seed, with faults of some kinds, and judge it."""
+    ran = world.run(plan.make(seed, kinds), verbose=verbose)
     oracle = Oracle(ran)
     failures = oracle.judge()
     decided = sum(

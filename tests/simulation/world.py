@@ -27,7 +27,7 @@ from actors.transport import Binding, ConnectionLost, Message, Queue, Topology
 from actors.worker import Worker
 from tests.simulation.loop import LoopClock, SimLoop, SimTask, Stuck, context_of
 from tests.simulation.network import SimBroker, SimConnection, SimTransport
-from tests.simulation.plan import HORIZON, START, Fault, Plan
+from tests.simulation.plan import START, Fault, Plan
 from tests.simulation.traces import Traces, traced
 
 BACKEND = "backend"
@@ -221,7 +221,7 @@ class World:
         name = f"w{slot}.{self._count}"
         transport = SimTransport(self.broker, self._latency(), name)
         clock = LoopClock(self._loop, START, self.plan.ahead[slot])
-        log = cast(FilteringBoundLogger, Log(self, name, verbose=self._verbose))
+        log = cast("FilteringBoundLogger", Log(self, name, verbose=self._verbose))
         context = context_of(name)
         worker = context.run(
             Worker, transport, self.plan.policies, clock, self.plan.options, log, name
@@ -283,8 +283,8 @@ class World:
             await asyncio.sleep(fault.seconds)
             end(self.broker)
             if fault.kind == "lose confirms":  # a broker that has lost them has lost connections
-                for process in self._processes.values():
-                    self._cut(process, "the broker lost its memory")
+                for one in self._processes.values():
+                    self._cut(one, "the broker lost its memory")
             return
         if fault.kind in _OF_A_QUEUE:
             try:
@@ -341,9 +341,7 @@ class World:
         if await self._at_moment(process, fault, lambda: self._kill(process)):
             await self._bury(fault.target, process)
 
-    async def _at_moment(
-        self, process: Process, fault: Fault, act: Callable[[], None]
-    ) -> bool:
+    async def _at_moment(self, process: Process, fault: Fault, act: Callable[[], None]) -> bool:
         """Do something after some steps of a process; False if it does not come to that.
 
         Mostly they count from when it begins to write what events have led to, or a decision.
@@ -359,7 +357,7 @@ class World:
 
         if fault.steps % 3 == 1:
             self._traces.on_write[name] = lambda: count(fault.steps // 3 % 25)
-        elif fault.steps % 3 == 2:  # noqa: PLR2004
+        elif fault.steps % 3 == 2:
             self._traces.on_decide[name] = lambda: count(fault.steps // 3 % 25)
         else:
             count(fault.steps)
@@ -489,13 +487,11 @@ def run(plan: Plan, *, verbose: bool = False) -> Ran:
     ids = random.Random(f"ids {plan.seed}")
     state = random.getstate()
     random.seed(plan.seed)
-    loop = SimLoop(
-        random.Random(f"loop {plan.seed}"), in_order=plan.in_order, max_steps=MAX_STEPS
-    )
+    loop = SimLoop(random.Random(f"loop {plan.seed}"), in_order=plan.in_order, max_steps=MAX_STEPS)
     with ExitStack() as stack:
         traces = stack.enter_context(traced())
         for module in ("actors.station", "actors.streams", "actors.journal.journal"):
-            stack.enter_context(mock.patch(f"{module}.uuid4", lambda: _a_uuid(ids)))
+            stack.enter_context(mock.patch(f"{module}.uuid4", side_effect=lambda: _a_uuid(ids)))
         for name, size in plan.sizes.items():
             stack.enter_context(mock.patch(name, size))
         try:
