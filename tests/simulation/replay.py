@@ -43,7 +43,7 @@ class Replay:
         self._acts = list(acts)
         self._to_come = sum(isinstance(act, Noticed) for act in self._acts)
         self._position = 0
-        self._took: set[str] = set()
+        self._took: set[Took] = set()
 
     def feed(self, arrived: Iterable[Arrived]) -> list[Output]:
         """Feed all; returns what is to be published, notices of refusals aside."""
@@ -66,7 +66,7 @@ class Replay:
         at = one.at * MILLISECOND
         if not self._to_come:
             self.outputs += self.shard.fire(at)
-        self._took.add(event.id)
+        self._took.add(Took(event.id, at))
         applied = self.shard.apply(event, at)
         self.outputs += applied.outputs
         if applied.verdict is Verdict.REFUSED:
@@ -76,7 +76,7 @@ class Replay:
         """Go on among the acts up to the last interruption, or what was not applied yet."""
         while self._to_come:
             act = self._acts[self._position]
-            if isinstance(act, Took) and act.event not in self._took:
+            if isinstance(act, Took) and act not in self._took:
                 return
             if isinstance(act, Fired):
                 self.outputs += self.shard.fire(act.before)
