@@ -129,7 +129,7 @@ class Lease:
         work = self._work
         options, clock = work.options, work.clock
         shard = Shard(work.policies, max_clock_lag=from_seconds(options.max_clock_lag))
-        self._intake = Intake(shard, options, work.log, work.counts, restored)
+        self._intake = Intake(shard, options, work.log, work.counts, restored, clock.now())
         self._outbox = Outbox(work.log)
         self._outbox.restore(restored.outbox, restored.sent_through)
         self._watch = Watch(work.connection, options.lease_seconds)
