@@ -40,6 +40,7 @@ class House:
         self.clock = VirtualClock(START)
         self.broker = MemoryBroker(self.clock, stamps=stamps)
         self.options = replace(options or Options(), shards=1)
+        self.log = structlog.wrap_logger(structlog.ReturnLogger())
         self.told: list[dict[str, Any]] = []
         self.worker = self._worker()
         self._stop = asyncio.Event()
@@ -49,6 +50,11 @@ class House:
         self._ids = itertools.count()
 
     # -- The worker
+
+    def restart(self) -> None:
+        """Start a new worker after the old one has stopped."""
+        self.worker = self._worker()
+        self.begin()
 
     def begin(self) -> None:
         """Start the worker."""
@@ -80,9 +86,8 @@ class House:
         return end
 
     def _worker(self) -> Worker:
-        log = structlog.wrap_logger(structlog.ReturnLogger())
         transport = MemoryTransport(self.broker)
-        return Worker(transport, policies.bundled(), self.clock, self.options, log)
+        return Worker(transport, policies.bundled(), self.clock, self.options, self.log)
 
     def cut_worker(self, reason: str) -> None:
         """Drop the worker's connection, without a notice."""
@@ -128,7 +133,7 @@ class House:
         await self._backend.publish(Message("", QUEUE, body, kind=KIND))
         await settle()
 
-    async def turn(self, turn_id: str = "u1", **changes: Any) -> None:
+    async def turn(self, turn_id: str = "u1", subject: str = "t1/1", **changes: Any) -> None:
         """Start a turn of 20 s for a player with money in the pot who faces a bet."""
         data = {
             "hand_id": "h1",
@@ -141,7 +146,7 @@ class House:
             "pots": [150],
             "big_blind": 100,
         }
-        await self.publish("turn.started", {**data, **changes})
+        await self.publish("turn.started", {**data, **changes}, subject=subject)
 
     async def lose(self, session_id: str = "s1") -> None:
         """Lose the player's session."""
