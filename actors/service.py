@@ -6,6 +6,8 @@ import asyncio
 import os
 import signal
 import socket
+from functools import partial
+from pathlib import Path
 
 from structlog.typing import FilteringBoundLogger
 
@@ -34,4 +36,17 @@ async def serve(settings: Settings, known: Policies, log: FilteringBoundLogger) 
     )
     name = f"{socket.gethostname()}-{os.getpid()}"
     transport = RabbitTransport(settings.amqp_url, name=f"seatwarden {name}")
-    await Worker(transport, known, SystemClock(), settings.options, log, name).run(stop)
+    tell = partial(_tell, settings.ready_file)
+    tell(False)
+    worker = Worker(transport, known, SystemClock(), settings.options, log, name, tell)
+    try:
+        await worker.run(stop)
+    finally:
+        tell(False)
+
+
+def _tell(file: Path | None, is_ready: bool) -> None:
+    if file is not None and is_ready:
+        file.touch()
+    elif file is not None:
+        file.unlink(missing_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError, field_validator
@@ -52,6 +53,8 @@ class Settings(BaseSettings):
     """Publish the changes between idle and acting or discarding too."""
     give_up_seconds: float = Field(300.0, ge=0, le=86_400, allow_inf_nan=False)
     """Exit when the broker cannot be reached for so long."""
+    ready_file: Path | None = None
+    """A file that exists while the worker is ready."""
     log_format: Literal["auto", "console", "json"] = "auto"
     """`auto`: for people on a terminal, JSON otherwise."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"

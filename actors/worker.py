@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
+from collections.abc import Callable
 
 from structlog.typing import FilteringBoundLogger
 
@@ -45,8 +46,9 @@ class Worker:
         options: Options,
         log: FilteringBoundLogger,
         name: str = "worker",
+        tell: Callable[[bool], None] = lambda _: None,
     ) -> None:
-        """`name` tells it from the others."""
+        """`name` tells it from the others; `tell` is told when it gets ready, and when it is not."""
         self.ready = asyncio.Event()
         """Set while it stands in line for every shard, and each that it owns is live: it consumes,
         and is confirmed to."""
@@ -59,6 +61,7 @@ class Worker:
         self._options = options
         self._log = log
         self._name = name
+        self._tell = tell
         self._idle_since: float | None = None
         """When it stopped being ready, by the loop's clock."""
         self._fault = "not ready"
@@ -141,10 +144,12 @@ class Worker:
         if standings and standings <= {Standing.STANDING_BY, Standing.LIVE}:
             if not self.ready.is_set():
                 self._log.info("ready")
+                self._tell(True)
             self.ready.set()
             self._idle_since, self._delay = None, FIRST_DELAY
         elif self._idle_since is None:
             self._log.info("not ready")
+            self._tell(False)
             self.ready.clear()
             self._idle_since = asyncio.get_running_loop().time()
 
