@@ -6,7 +6,6 @@ import asyncio
 import os
 import signal
 import socket
-from functools import partial
 from pathlib import Path
 
 from structlog.typing import FilteringBoundLogger
@@ -28,6 +27,7 @@ async def serve(settings: Settings, known: Policies, log: FilteringBoundLogger) 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
+    ready = ReadyFile(settings.ready_file)
     log.info(
         "starting",
         broker=redacted(settings.amqp_url),
@@ -36,17 +36,24 @@ async def serve(settings: Settings, known: Policies, log: FilteringBoundLogger) 
     )
     name = f"{socket.gethostname()}-{os.getpid()}"
     transport = RabbitTransport(settings.amqp_url, name=f"seatwarden {name}")
-    tell = partial(_tell, settings.ready_file)
-    tell(False)
-    worker = Worker(transport, known, SystemClock(), settings.options, log, name, tell)
-    try:
-        await worker.run(stop)
-    finally:
-        tell(False)
+    await Worker(transport, known, SystemClock(), settings.options, log, name, ready).run(stop)
 
 
-def _tell(file: Path | None, is_ready: bool) -> None:
-    if file is not None and is_ready:
-        file.touch()
-    elif file is not None:
-        file.unlink(missing_ok=True)
+class ReadyFile(asyncio.Event):
+    """An event with a file that exists while it is set."""
+
+    def __init__(self, file: Path | None) -> None:
+        """Remove a file that was left behind."""
+        super().__init__()
+        self._file = file
+        self.clear()
+
+    def set(self) -> None:
+        super().set()
+        if self._file is not None:
+            self._file.touch()
+
+    def clear(self) -> None:
+        super().clear()
+        if self._file is not None:
+            self._file.unlink(missing_ok=True)

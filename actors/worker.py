@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Callable
 
 from structlog.typing import FilteringBoundLogger
 
@@ -46,10 +45,10 @@ class Worker:
         options: Options,
         log: FilteringBoundLogger,
         name: str = "worker",
-        tell: Callable[[bool], None] = lambda _: None,
+        ready: asyncio.Event | None = None,
     ) -> None:
-        """`name` tells it from the others; `tell` is told when it gets ready, and when it is not."""
-        self.ready = asyncio.Event()
+        """`name` tells it from the others; `ready` is an event to be used as that."""
+        self.ready = ready or asyncio.Event()
         """Set while it stands in line for every shard, and each that it owns is live: it consumes,
         and is confirmed to."""
         self.counts: Counter[str] = Counter()
@@ -61,7 +60,6 @@ class Worker:
         self._options = options
         self._log = log
         self._name = name
-        self._tell = tell
         self._idle_since: float | None = None
         """When it stopped being ready, by the loop's clock."""
         self._fault = "not ready"
@@ -144,12 +142,10 @@ class Worker:
         if standings and standings <= {Standing.STANDING_BY, Standing.LIVE}:
             if not self.ready.is_set():
                 self._log.info("ready")
-                self._tell(True)
             self.ready.set()
             self._idle_since, self._delay = None, FIRST_DELAY
         elif self._idle_since is None:
             self._log.info("not ready")
-            self._tell(False)
             self.ready.clear()
             self._idle_since = asyncio.get_running_loop().time()
 
