@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any, Literal
 
@@ -65,6 +66,13 @@ class Settings(BaseSettings):
         if fault := fault_in(url):
             raise ValueError(f"{fault}; like amqp://user:password@host:5672/virtual-host")
         return url
+
+    @field_validator("ready_file")
+    @classmethod
+    def _can_be_made(cls, file: Path | None) -> Path | None:
+        if file is not None and not os.access(file.parent, os.W_OK):
+            raise ValueError(f"{file.parent} is no folder that can be written to")
+        return file
 
     @property
     def options(self) -> Options:
