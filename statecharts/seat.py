@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from statecharts.lines import State
 from statecharts.policy import Policy
-from statecharts.presence import Session, Sessions, Status
+from statecharts.presence import Attendance, Session, Sessions, Status
 
 SNAPSHOT_VERSION = 1
 
@@ -77,10 +77,12 @@ class Turn(NamedTuple):
     bank_credit: int = 0
     """Time of an interruption, which is not charged to the bank."""
     bank_used: int = 0
-    sessions_at_end: Sessions | None = None
-    """The sessions as they were at the turn end, while words about that may still arrive."""
-    ended: int | None = None
-    """The turn end after which the buffer began."""
+    at_end: tuple[Attendance, ...] = ()
+    """Who was there at the turn end, while words about that may still arrive.
+
+    Where an interruption has moved it, at its own instant as well; and where a time bank was to
+    begin then, first who was there when it was to begin.
+    """
     buffer_end: int | None = None
     grace_end: int | None = None
     has_returned: bool = False
@@ -172,14 +174,17 @@ def _turn(picture: Mapping[str, Any] | None, policies: Mapping[str, Policy]) -> 
         raise SnapshotError(
             f"turn {turn_id!r} began under policy {digest}, which is not known here"
         )
-    at_end, choice = picture["sessions_at_end"], picture["choice"]
+    choice = picture["choice"]
     return Turn(
         **{name: picture[name] for name in _TURN}
         | {
             "policy": policy,
             "cards": tuple(picture["cards"]),
             "choice": None if choice is None else Choice(*choice),
-            "sessions_at_end": None if at_end is None else _sessions(at_end),
+            "at_end": tuple(
+                Attendance(at, until, _sessions(sessions))
+                for at, until, sessions in picture["at_end"]
+            ),
         }
     )
 
