@@ -10,7 +10,7 @@ from typing import Annotated, Any, BinaryIO, NoReturn
 
 import typer
 
-from actors import diagrams, policies, scenarios, simulate
+from actors import diagrams, explaining, policies, scenarios, simulate
 from actors.demo import command as demo
 from actors.logs import make_log
 from actors.policies import PolicyError
@@ -35,6 +35,7 @@ policy = typer.Typer(help="Policies, and an operator's tests of them.", no_args_
 app.add_typer(policy, name="policy")
 app.command("diagram")(diagrams.diagram)
 app.command("demo")(demo.demo)
+app.command("explain")(explaining.explain)
 
 
 def _version(wanted: bool) -> None:

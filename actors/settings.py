@@ -44,6 +44,8 @@ class Settings(BaseSettings):
     """Publish the changes between idle and acting or discarding too."""
     give_up_seconds: float = Field(300.0, ge=0, le=86_400, allow_inf_nan=False)
     """Exit when the broker cannot be reached for so long."""
+    audit_days: int = Field(1825, ge=1, le=36_500)
+    """How long the audit stream keeps the timelines of turns and all output: five years."""
     log_format: Literal["auto", "console", "json"] = "auto"
     """`auto`: for people on a terminal, JSON otherwise."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"

@@ -209,11 +209,11 @@ def _noted(heard: Heard, story: Story, reason: str, refusal: Refusal | None) -> 
 def _facts(event: Event, story: Story, turn: Turn | None) -> Facts:
     """Return what is told of an event; a card only if it is one that the player holds."""
     data, name = event.data, event.name
-    names = _FACTS[name]
+    names, fields = _FACTS[name], vars(data)
     if name is Trigger.TURN_STARTED and (story.entries or data.turn_id != story.turn_id):
         names = _OF_ANOTHER
     facts: dict[str, Any] = {
-        field: value for field in names if (value := getattr(data, field, None)) is not None
+        field: value for field in names if (value := fields.get(field)) is not None
     }
     if (
         name is Trigger.CARD_CHOSEN

@@ -9,6 +9,8 @@ EVENTS = "seatwarden.events"
 DECISIONS = "seatwarden.decisions"
 DEAD = "seatwarden.dead"
 DEAD_LETTERS = "seatwarden.dead-letters"
+AUDIT = "seatwarden.audit"
+"""The stream that keeps what was said and why: see `audit`."""
 GENERATION = 1
 """Counts up when queues must be made anew, since a queue's arguments cannot be changed."""
 
