@@ -103,7 +103,10 @@ def _input(entry: Input) -> dict[str, Any]:
         told["code"] = entry.code
     if entry.connected is not None:
         told["connected"] = entry.connected
-    return {**told, "facts": dict(entry.facts)}
+    facts = {
+        name: [*value] if isinstance(value, tuple) else value for name, value in entry.facts.items()
+    }
+    return {**told, "facts": facts}
 
 
 def _change(entry: Change) -> dict[str, Any]:
