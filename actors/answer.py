@@ -96,10 +96,10 @@ def _presence(
     if back is None:
         yield f"{told}; no word of a return came before this was written."
         return
-    yield f"{told} and came back, for us, at {clock(back['arrival'])}, {_after(back, decision)}."
+    yield f"{told}, and came back, for us, at {clock(back['arrival'])}, {_after(back, decision)}."
     if from_rfc3339(back["time"]) <= from_rfc3339(decision["deadline"]):
         yield (
-            f"Its source stamped that word {clock(back['time'])}, before the deadline;"
+            f"The gateway stamped that word {clock(back['time'])}, before the deadline;"
             " what counts is when it reached the broker."
         )
 
@@ -109,11 +109,11 @@ def _since(data: Mapping[str, Any], last: _Word | None) -> str:
         entry = last.entry
         late = from_rfc3339(entry["arrival"]) - from_rfc3339(entry["time"])
         heard = f"we heard it {lasting(late)} later" if late >= 0 else "its clock is ahead of ours"
-        return f"since {clock(entry['time'])} (its source's stamp; {heard})"
+        return f"since {clock(entry['time'])} (the gateway's stamp; {heard})"
     ends = [one["since"] for one in data["facts"]["sessions"] if one["status"] != "gone"]
     if ends:
-        return f"since {clock(max(ends))}, before his turn began,"
-    return "since before his turn began, as the engine said,"
+        return f"since {clock(max(ends))}, before his turn began"
+    return "since before his turn began, as the engine said"
 
 
 def _lateness(decision: Entry) -> Iterator[str]:
@@ -186,7 +186,7 @@ def _words(entries: list[Entry], connected: bool | None = None) -> Iterator[_Wor
 def _said(entry: Entry) -> str:
     """Tell the source's own stamp, where it differs from the broker's by what can be noticed."""
     late = from_rfc3339(entry["arrival"]) - from_rfc3339(entry["time"])
-    return "" if abs(late) < SECOND // 100 else f" (its source's stamp: {clock(entry['time'])})"
+    return "" if abs(late) < SECOND // 100 else f" (the gateway's stamp: {clock(entry['time'])})"
 
 
 def _after(entry: Entry, decision: Entry) -> str:

@@ -61,10 +61,12 @@ def told(record: Record) -> Iterator[Line]:
     )
     yield from _sessions(data)
     yield Line("")
+    is_decided = False
     for place, entry in enumerate(entries):
         after = entries[place + 1] if place + 1 < len(entries) else {}
         tell: Tell = _TELLERS.get(entry["what"], _unknown)
-        yield from tell(entry, _Place(start, data, after))
+        yield from tell(entry, _Place(start, data, after, is_decided))
+        is_decided = is_decided or entry["what"] == "decision"
     if data["left_out"]:
         yield Line(
             f"{INDENT}({data['left_out']} more entries of the middle were counted and not kept)",
@@ -75,11 +77,12 @@ def told(record: Record) -> Iterator[Line]:
 
 
 class _Place(NamedTuple):
-    """Where an entry stands: the turn's start, the turn, and the entry after it."""
+    """Where an entry stands: in which turn, before which entry, and if after the decision."""
 
     start: int
     data: Mapping[str, Any]
     after: Entry
+    is_decided: bool
 
     def when(self, stamp: str) -> str:
         """Write how long after the turn's start something was."""
@@ -114,10 +117,11 @@ def _sessions(data: Mapping[str, Any]) -> Iterator[Line]:
 def _input(entry: Entry, place: _Place) -> Iterator[Line]:
     words = _PHRASES.get(entry["type"], _wordless)(entry["facts"], place)
     style = {"applied": "", "ignored": "dim"}.get(entry["verdict"], "yellow")
-    yield Line(f"{place.when(entry['arrival'])}{entry['type']}: {words}", style)
+    name = entry["type"] or "a message that we could not take"
+    yield Line(f"{place.when(entry['arrival'])}{name}{f': {words}' if words else ''}", style)
     ours = entry["received"]
     stamps = [
-        f"{shown(entry['source'])} said it {clock(entry['time'])}",
+        f"{shown(entry['source'])} said it {clock(entry['time']) if entry['time'] else '?'}",
         f"broker {clock(entry['arrival'])}",
         f"ours {clock(ours)}" if ours else "ours: in virtual time",
     ]
@@ -127,8 +131,10 @@ def _input(entry: Entry, place: _Place) -> Iterator[Line]:
 def _verdict(entry: Entry, place: _Place) -> str:
     verdict, why = entry["verdict"], entry["why"]
     code = f" ({entry['code']})" if "code" in entry else ""
-    if verdict == "applied" and place.after.get("what") == "change":
+    if verdict == "applied" and place.after.get("line") == entry["line"]:
         why = None  # the change tells it
+    elif verdict == "applied" and place.is_decided:
+        why = "noted, but the decision is final"
     about = f", event {shown(entry['id'])}"
     return f"{verdict}{code}{f': {shown(why)}' if why else ''}{about}"
 
@@ -244,8 +250,8 @@ def _session(facts: Facts, place: _Place) -> str:
     return shown(", ".join(told))
 
 
-def _wordless(_facts: Facts, _place: _Place) -> str:
-    return "of a newer version than this program"
+def _wordless(facts: Facts, _place: _Place) -> str:
+    return shown(", ".join(f"{name} {value}" for name, value in facts.items()))
 
 
 def _whole(name: str, text: str) -> Callable[[Facts, _Place], str]:

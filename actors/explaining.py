@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Any, NamedTuple, NoReturn
 
 import pydantic_core
@@ -94,13 +94,18 @@ def explain(
         _stop(f"the audit stream cannot be read: {error}", UNUSABLE)
     if not found:
         _stop(_nothing(wanted), NOT_FOUND)
-    console = Console(highlight=False)
+    if as_json:
+        for record in found:
+            typer.echo(json.dumps(explained(record)))
+    else:
+        printed(found, Console(highlight=False))
+
+
+def printed(found: Sequence[Record], console: Console) -> None:
+    """Print turns for people; only a terminal's lines are broken."""
     for number, record in enumerate(found):
-        if as_json:
-            typer.echo(json.dumps(explained(record), ensure_ascii=False))
-            continue
         if number:
-            console.rule()
+            console.print()
         for line in told(record):
             console.print(Text(line.text, style=line.style), soft_wrap=not console.is_terminal)
 
@@ -171,7 +176,8 @@ def _nothing(wanted: Wanted) -> str:
     )
     return (
         f"no closed turn is known of {asked}. To check: the ids as the engine sent them; that the"
-        " turn has closed (one that is open has no record yet); that it closed after --since and"
+        " turn was opened and has closed (one that is open has no record yet, one whose start was"
+        " refused has an event.refused and a dead letter); that it closed after --since and"
         " within SEATWARDEN_AUDIT_DAYS; that --amqp names the broker of the service"
     )
 

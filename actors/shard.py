@@ -300,6 +300,18 @@ class Shard:
         self._teller.faults.clear()
         return told
 
+    def note_refused(self, refusal: Refusal, received: int) -> None:
+        """Tell of a refused message that never became an event, if it names a seat with a turn.
+
+        `received` (microseconds since 1970) is when it was taken.  It moves no deadline.
+        """
+        identity = refusal.identity
+        entry = self._tables.get(identity.table_id or "")
+        actor = entry.seats.get(identity.seat or 0) if entry else None
+        if self._teller and actor and actor.story is not None:
+            self._teller.note_refused(actor, refusal, received)
+            self._changed_seats.add((actor.seat.table_id, actor.seat.number))
+
     def _note(
         self, actors: Iterable[SeatActor], heard: Heard, reason: str, refusal: Refusal | None = None
     ) -> None:

@@ -15,13 +15,13 @@ def clock(stamp: str) -> str:
 
 
 def lasting(span: int) -> str:
-    """Write a span of microseconds: milliseconds below ten seconds.
+    """Write a span of microseconds: milliseconds below ten seconds, whole seconds as such.
 
-    >>> lasting(850_000), lasting(28_853_000), lasting(20_000_000)
-    ('850 ms', '28.853 s', '20 s')
+    >>> lasting(850_000), lasting(3_000_000), lasting(28_853_000)
+    ('850 ms', '3 s', '28.853 s')
     """
     milliseconds = span // MILLISECOND
-    if abs(span) < 10 * SECOND:
+    if abs(span) < 10 * SECOND and (span % SECOND or not span):
         return f"{milliseconds} ms"
     return f"{milliseconds / 1000:.3f}".rstrip("0").rstrip(".") + " s"
 

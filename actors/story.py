@@ -22,12 +22,15 @@ Facts = Mapping[str, Any]
 
 
 class Input(NamedTuple):
-    """An event, its stamps, and what this seat made of it."""
+    """An event, its stamps, and what this seat made of it.
 
-    name: str
+    Of a message that never became an event `name` and `stamp` are None.
+    """
+
+    name: str | None
     id: str
     source: str
-    stamp: int
+    stamp: int | None
     """`time`, by its source's clock."""
     arrival: int
     """When it reached the broker, as far as we know: what is in time is decided by this."""
@@ -151,12 +154,18 @@ def dump(story: Story) -> list[Any]:
     return [*names, [list(one) for one in sessions], told, left_out]
 
 
-def load(plain: list[Any]) -> Story:
-    """Return the story that `dump` gave."""
-    turn_id, hand_id, player_id, policy, sessions, entries, left_out = plain
-    known = tuple(KnownSession(*one) for one in sessions)
-    told = tuple(_entry(*entry) for entry in entries)
-    return Story(turn_id, hand_id, player_id, tuple(policy), known, told, left_out)
+def load(plain: list[Any]) -> Story | None:
+    """Return the story that `dump` gave; None if another version wrote it in another form.
+
+    A turn must be decided whether its story can be read or not.
+    """
+    try:
+        turn_id, hand_id, player_id, policy, sessions, entries, left_out = plain
+        known = tuple(KnownSession(*one) for one in sessions)
+        told = tuple(_entry(*entry) for entry in entries)
+        return Story(turn_id, hand_id, player_id, tuple(policy), known, told, left_out)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        return None
 
 
 def _entry(kind: str, *values: Any) -> Entry:  # noqa: ANN401 - the fields of any entry

@@ -53,6 +53,7 @@ _FACTS: Mapping[Trigger, tuple[str, ...]] = {
     Trigger.GATEWAY_RESET: ("gateway",),
 }  # fmt: skip
 """What is told of an event; of cards nothing but the choice."""
+_NAMED = ("hand_id", "turn_id", "player_id")
 _OF_ANOTHER = ("hand_id", "turn_id")
 """What is told of any start but that of the story's own turn."""
 
@@ -114,6 +115,20 @@ class Teller:
             actor.story = story.add(_noted(heard, story, reason, refusal))
         except Exception as fault:  # noqa: BLE001 - as above
             self._lost(actor, fault)
+
+    def note_refused(self, actor: SeatActor, refusal: Refusal, received: int) -> None:
+        """Note a message that names this seat and never became an event."""
+        identity, story = refusal.identity, actor.story
+        if story is None:
+            return
+        ids = {name: getattr(identity, name) for name in _NAMED}
+        actor.story = story.add(
+            Input(
+                None, identity.id or "?", identity.source or "?", None, received, received,
+                received, "refused", None, refusal.detail, refusal.code.value, None,
+                {name: value for name, value in ids.items() if value is not None},
+            )
+        )  # fmt: skip
 
     def abandoned(self, actor: SeatActor, cause: object, outcome: Outcome) -> None:
         """End the story of a turn that a fault of ours has closed."""

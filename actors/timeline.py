@@ -91,7 +91,7 @@ def _input(entry: Input) -> dict[str, Any]:
         "type": entry.name,
         "id": entry.id,
         "source": entry.source,
-        "time": _written(entry.stamp),
+        "time": _stamp(entry.stamp),
         "arrival": _written(entry.arrival),
         "received": _stamp(entry.received),
         "reference": _written(entry.reference),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
@@ -10,7 +11,8 @@ import pydantic_core
 import pytest
 
 from actors.audit import CONTENT_TYPE, KIND, audit_messages, audit_queue, records
-from actors.pictures import Picture
+from actors.explain import told as told_lines
+from actors.pictures import Picture, dump, load
 from actors.shard import Shard
 from actors.story import FIRST, MAX_ENTRIES
 from actors.teller import Teller
@@ -19,8 +21,10 @@ from actors.topology import AUDIT
 from actors.transport import Delivery
 from statecharts import kernel
 from statecharts.decisions import DecisionMade, TurnUncovered
+from statecharts.events import decode
 from statecharts.instants import SECOND
 from statecharts.lines import Trigger
+from statecharts.refusals import Refusal
 from statecharts.surroundings import Interruption
 from tests.stories import (
     DISCARD,
@@ -164,6 +168,35 @@ def test_a_refused_event_is_told_with_its_code() -> None:
     assert (refused["verdict"], refused["code"]) == ("refused", "invalid")
     assert "nobody's" in refused["why"]
     assert refused["facts"] == {"hand_id": "h77", "turn_id": "h77-13"}
+
+
+def test_a_message_that_is_no_event_is_told_where_it_names_a_seat_with_a_turn() -> None:
+    played = Played().tell(Told("turn.started", 0, TURN))
+    body = {"specversion": "1.0", "id": "x", "source": "/engine", "subject": "t1/4", "data": PLAYED}
+    body |= {"type": "seatwarden.turn.acted.v1", "time": "soon"}
+    with pytest.raises(Refusal) as refused:
+        decode(json.dumps(body).encode())
+    for subject in ("t1/4", "t1/5", "t2/4"):
+        table, seat = subject.split("/")
+        identity = replace(refused.value.identity, table_id=table, seat=int(seat))
+        refusal = Refusal(refused.value.code, refused.value.detail, identity)
+        played.shard.note_refused(refusal, START + 5 * SECOND)
+        played.silent.note_refused(refusal, START + 5 * SECOND)
+    _, noted = of(played.taken_over().end().entries, "input")
+    assert (noted["type"], noted["time"], noted["code"]) == (None, None, "invalid")
+    assert noted["received"] == "2026-03-01T20:15:05.000000Z"
+    assert noted["facts"] == {"hand_id": "h77", "turn_id": "h77-12"}
+    lines = [line.text for line in told_lines(played.records[-1])]
+    assert "   +5.000  a message that we could not take: hand_id h77, turn_id h77-12" in lines
+
+
+def test_a_story_in_another_form_is_dropped_and_the_turn_is_decided() -> None:
+    played = Played().tell(*FOLDED[:3])
+    plain = json.loads(json.dumps(dump(played.shard.picture())))
+    plain["seats"][0]["story"] = [1, 2]
+    played.shard = Shard(POLICIES, timelines=True)
+    played.shard.restore(load(plain, POLICIES.by_digest))
+    assert changes(played.end().entries) == ["buffer", "disconnection_grace", "auto_action"]
 
 
 def test_an_interruption_is_told_with_the_new_deadline() -> None:
