@@ -18,20 +18,19 @@ LATE_TICK = SECOND
 class Arrivals:
     """The arrivals of one queue, in microseconds since 1970."""
 
-    def __init__(self, *, broker_stamps: bool) -> None:
-        """`broker_stamps`: the broker overwrites `timestamp_in_ms`, so that it can be believed."""
+    def __init__(self, mark: int, *, broker_stamps: bool) -> None:
+        """`mark` is the last arrival that an earlier owner has read.
+
+        `broker_stamps`: the broker overwrites `timestamp_in_ms`, so that it can be believed.
+        """
         self._broker_stamps = broker_stamps
-        self.mark = 0
+        self.mark = mark
         """The last arrival."""
         self.disbelieved = 0
         """How many stamps were too far ahead of our clock."""
         self._tick_sent: int | None = None
-        self._reads_backlog = False
-
-    def begin(self) -> None:
-        """A connection begins: until the first tick is back, what is read is a backlog."""
-        self._tick_sent = None
         self._reads_backlog = True
+        """Until the first tick is back."""
 
     def tick_sent(self, sent: int) -> None:
         """The one tick in the queue has been sent (again)."""

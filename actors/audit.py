@@ -13,7 +13,7 @@ import pydantic_core
 
 from actors.timeline import TYPE, Timeline
 from actors.topology import AUDIT
-from actors.transport import Delivery, Message, Queue
+from actors.transport import Delivery, Message
 from statecharts.digests import long
 
 KIND = "seatwarden.timeline"
@@ -22,13 +22,6 @@ MAX_BYTES = 4 * 1024 * 1024
 """A message is not begun anew below this; RabbitMQ 4 takes 16 MiB."""
 FIELDS = {"table_id", "seat", "hand_id", "turn_id", "player_id", "policy", "facts", "entries",
           "left_out"}  # fmt: skip
-SEGMENT_BYTES = 100_000_000
-"""What is too old goes by whole segments, so they are no larger than need be."""
-
-
-def audit_queue(days: int) -> Queue:
-    """Return the stream, which keeps what is published for so many days at the least."""
-    return Queue(AUDIT, kind="stream", max_days=days, segment_bytes=SEGMENT_BYTES)
 
 
 def audit_messages(timelines: Iterable[Timeline]) -> list[Message]:

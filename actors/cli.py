@@ -12,7 +12,9 @@ import typer
 
 from actors import diagrams, explaining, policies, scenarios, simulate
 from actors.demo import command as demo
+from actors.layout import LayoutError
 from actors.logs import make_log
+from actors.operating import command as operating
 from actors.policies import PolicyError
 from actors.scenarios import ScenarioError
 from actors.settings import SettingsError, effective
@@ -36,6 +38,9 @@ app.add_typer(policy, name="policy")
 app.command("diagram")(diagrams.diagram)
 app.command("demo")(demo.demo)
 app.command("explain")(explaining.explain)
+app.add_typer(operating.topology, name="topology")
+app.command("shards")(operating.shards)
+app.command("reshard")(operating.reshard)
 
 
 def _version(wanted: bool) -> None:
@@ -88,7 +93,7 @@ def run(
     known = _policies(settings.policy)
     try:
         asyncio.run(serve(settings, known, log))
-    except (GivenUp, TransportError) as error:
+    except (GivenUp, LayoutError, TransportError) as error:
         _stop(str(error), FAILED)
 
 

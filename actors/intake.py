@@ -5,7 +5,8 @@ No I/O: the deliveries in their order, and the instants at which they are taken,
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
+from collections.abc import Iterable
 
 from structlog.typing import FilteringBoundLogger
 
@@ -23,32 +24,47 @@ from statecharts.instants import from_seconds, to_rfc3339
 from statecharts.refusals import Code, Refusal
 from statecharts.surroundings import Interruption
 
+SUSPICIOUS = 3
+"""A message that came back so often may be what ends its owners: it is tried with care."""
+MAX_TRYING = 4096
+
 
 class Intake:
-    """The way of deliveries into a shard, across connections."""
+    """The way of deliveries into a shard, for the time of one lease."""
 
-    def __init__(self, shard: Shard, options: Options, log: FilteringBoundLogger) -> None:
-        """Begin with a queue of which nothing has been read."""
+    def __init__(
+        self,
+        shard: Shard,
+        options: Options,
+        log: FilteringBoundLogger,
+        counts: Counter[str],
+        restored: Record,
+    ) -> None:
+        """Go on with what earlier owners have written; `counts` are deliveries by their verdict."""
+        shard.restore(restored.changes)
         self.shard = shard
-        self.arrivals = Arrivals(broker_stamps=options.broker_stamps)
-        self.counts: Counter[str] = Counter()
-        """Deliveries by what became of them."""
+        self.arrivals = Arrivals(restored.changes.mark, broker_stamps=options.broker_stamps)
+        self.sign_of_life = restored.sign_of_life
+        """When a tick was last back, in microseconds since 1970."""
+        self.trying = dict(restored.trying)
+        """Deliveries under suspicion: how often they were tried without a verdict."""
+        self.keep = max(options.prefetch, restored.keep)
+        """How many keys are remembered: as many as can be delivered again."""
+        self._counts = counts
         self._options = options
         self._log = log
         self._settle = from_seconds(options.settle_seconds)
-        self._covered: deque[str] = deque(maxlen=2 * options.prefetch)
+        self._known = dict.fromkeys(restored.covered)
+        """The latest keys, oldest first."""
         self._group: list[str] = []
-        self.sign_of_life: int | None = None
-        """When a tick was last back, in microseconds since 1970."""
+        self._decided: list[DecisionMade] = []
 
     def notice_interruption(self, now: int) -> list[Message]:
-        """Move the deadlines of a time in which no tick came back (README, "Guarantees").
-
-        To be asked before deliveries are taken: who gets none may be standing by.
-        """
+        """Move the deadlines of a time in which no tick came back (README, "Guarantees")."""
         if self.sign_of_life is None:
             self.sign_of_life = now
-        if now - self.sign_of_life <= self._settle:
+        noticed = max((one.end for one in self.shard.interruptions), default=0)
+        if now - self.sign_of_life <= self._settle or now <= noticed:
             return []
         interruption = Interruption(self.sign_of_life, now + self._settle)
         outputs = self.shard.interrupt(interruption, now)
@@ -62,38 +78,73 @@ class Intake:
 
     def take(self, delivery: Delivery, now: int, awaited: ticks.Ticker) -> list[Message]:
         """Take one delivery; returns the messages that follow from it."""
-        key = long(delivery.routing_key, delivery.body.hex())
-        if delivery.redelivered and key in self._covered:
-            self.counts["known"] += 1
+        if ticks.is_probe(delivery):
             return []
-        self._covered.append(key)
-        self._group.append(key)
+        if ticks.is_tick(delivery):
+            return self._tick(delivery, now, awaited)
+        key = key_of(delivery)
+        is_known = delivery.redelivered and key in self._known
+        self._cover(key)
+        if is_known:
+            self._counts["known"] += 1
+            return []
         try:
-            if ticks.is_tick(delivery):
-                return self._tick(delivery, now, awaited)
             return self._event(delivery, now)
         except Exception as fault:  # noqa: BLE001 - no message may stop the shard
             self.shard.faults.append(fault)
-            refusal = Refusal(Code.FAILED, "a fault of ours kept us from taking it")
-            return self._refused(delivery, refusal, now)
+            return self._failed(delivery, now)
+
+    def suspects(self, delivery: Delivery) -> bool:
+        """Say whether a delivery came back so often that it may have ended its owners."""
+        returned = delivery.headers.get("x-delivery-count")
+        if not isinstance(returned, int) or returned < SUSPICIOUS:
+            return False
+        return not ticks.is_tick(delivery) and key_of(delivery) not in self._known
+
+    def tries(self, delivery: Delivery) -> int:
+        """Return how often a delivery under suspicion was tried without a verdict."""
+        return self.trying.get(key_of(delivery), 0)
+
+    def try_(self, deliveries: Iterable[Delivery]) -> None:
+        """Write down that these are tried now."""
+        for delivery in deliveries:
+            key = key_of(delivery)
+            self.trying[key] = self.trying.pop(key, 0) + 1
+        while len(self.trying) > MAX_TRYING:
+            del self.trying[next(iter(self.trying))]
+
+    def park(self, delivery: Delivery, now: int) -> list[Message]:
+        """Refuse a delivery that has ended its owners again and again, unread."""
+        self._cover(key_of(delivery))
+        self._log.error("parked: a message that has ended its workers again and again")
+        return self._failed(delivery, now)
 
     def take_covered(self) -> tuple[str, ...]:
         """Return the keys of the deliveries taken since this was last asked."""
         covered, self._group = tuple(self._group), []
         return covered
 
-    def restore(self, record: Record) -> None:
-        """Take over what another life of this shard has written."""
-        self.shard.restore(record.changes)
-        self._covered.extend(record.covered)
-        self.sign_of_life = record.sign_of_life
+    def committed(self) -> None:
+        """What was taken is in the journal: log what was decided."""
+        for decision in self._decided:
+            self._counts["decisions"] += 1
+            self._log.info("decision", **_line(decision))
+        self._decided.clear()
+
+    def _cover(self, key: str) -> None:
+        self._known.pop(key, None)
+        self._known[key] = None
+        if len(self._known) > self.keep:
+            del self._known[next(iter(self._known))]
+        self._group.append(key)
+        self.trying.pop(key, None)
 
     # -- Time
 
     def _tick(self, delivery: Delivery, now: int, awaited: ticks.Ticker) -> list[Message]:
         tick = ticks.read(delivery)
         if tick is None:
-            self.counts["unreadable ticks"] += 1
+            self._counts["unreadable ticks"] += 1
             return []
         ours = awaited.is_back(tick)
         stamp = delivery.headers.get("timestamp_in_ms")
@@ -111,9 +162,9 @@ class Intake:
             return self._refused(delivery, refusal, now)
         if not is_addressed_right(delivery.routing_key, event.table_id):
             if not messages.was_moved(delivery):
-                self.counts["moved"] += 1
+                self._counts["moved"] += 1
                 return [messages.moved(delivery, event.table_id)]
-            self.counts["astray"] += 1
+            self._counts["astray"] += 1
         return self._apply(delivery, event, now)
 
     def _apply(self, delivery: Delivery, event: Event, now: int) -> list[Message]:
@@ -123,10 +174,14 @@ class Intake:
         told = self._told(applied.outputs)
         if applied.refusal is not None:
             return [*told, *self._dead(delivery, applied.refusal, now)]
-        self.counts[applied.verdict] += 1
+        self._counts[applied.verdict] += 1
         if applied.verdict is Verdict.IGNORED:
             self._log.debug("ignored", type=event.name, id=event.id, reason=applied.reason)
         return told
+
+    def _failed(self, delivery: Delivery, now: int) -> list[Message]:
+        refusal = Refusal(Code.FAILED, "a fault of ours kept us from taking it")
+        return self._refused(delivery, refusal, now)
 
     def _refused(self, delivery: Delivery, refusal: Refusal, now: int) -> list[Message]:
         """Refuse a message that the shard has not seen."""
@@ -134,7 +189,7 @@ class Intake:
         return [*self._told([notice]), *self._dead(delivery, refusal, now)]
 
     def _dead(self, delivery: Delivery, refusal: Refusal, now: int) -> list[Message]:
-        self.counts[Verdict.REFUSED] += 1
+        self._counts[Verdict.REFUSED] += 1
         self._log.warning(
             "refused",
             code=refusal.code,
@@ -147,20 +202,22 @@ class Intake:
     # -- Outputs
 
     def _told(self, outputs: list[Output]) -> list[Message]:
-        """Log each decision, and return the messages that publish what is told."""
+        """Return the messages that publish what is told."""
         for fault in self.shard.faults:
-            self.counts["faults"] += 1
+            self._counts["faults"] += 1
             self._log.error("a fault of ours; the seat is as it was", exc_info=fault)
         self.shard.faults.clear()
-        for output in outputs:
-            if isinstance(output, DecisionMade):
-                self.counts["decisions"] += 1
-                self._log.info("decision", **_line(output))
+        self._decided.extend(output for output in outputs if isinstance(output, DecisionMade))
         return [
             messages.of_output(output)
             for output in outputs
             if messages.is_told(output, all_changes=self._options.all_changes)
         ]
+
+
+def key_of(delivery: Delivery) -> str:
+    """Return what a delivery is known by when it comes again: a digest of all that it says."""
+    return long(delivery.routing_key, delivery.body.hex())[:16]
 
 
 def _line(decision: DecisionMade) -> dict[str, object]:

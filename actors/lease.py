@@ -1,138 +1,253 @@
-"""One connection's time with a shard: deliveries in, steps, journal, messages out, all confirmed.
+"""One lease of a shard: take over; then deliveries in, steps, journal, acknowledgement, messages.
 
-The deliveries that are there are taken as a group, stepped in order, written to the journal as one
-record, their messages sent and confirmed, and only then acknowledged.  Time comes through the queue
-itself, with the tick.  When the connection goes, all this ends; shard, outbox and journal live on
-in the next lease.
+The deliveries that are there are taken as a group, stepped in order, and written to the journal as
+one record.  When that is read back they are acknowledged and their messages sent.  Time comes
+through the queue itself, with the tick.  All that the lease knows ends with it: who comes after,
+here or elsewhere, begins from the journal.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from structlog.typing import FilteringBoundLogger
 
 from actors.clock import Clock
 from actors.intake import Intake
-from actors.journal import Journal, Record
+from actors.journal import Journal, LeaseLost, Owner, Record
 from actors.options import Options
 from actors.outbox import Outbox
-from actors.ticks import Ticker
-from actors.transport import Connection, ConnectionLost, Delivery, Message, Published
+from actors.shard import Shard
+from actors.ticks import Ticker, is_probe
+from actors.transport import Connection, ConnectionLost, Consumer, Delivery, Message, Published
+from statecharts.instants import from_seconds
+from statecharts.policy import Policies
+
+MAX_TRIES = 5
+"""What was tried alone in so many leases, each of which ended before its verdict, is parked."""
+DRAIN_SECONDS = 2.0
+"""How long a lease that ends in good order waits for its messages to be confirmed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What all shards of a worker share."""
+
+    connection: Connection
+    policies: Policies
+    clock: Clock
+    options: Options
+    log: FilteringBoundLogger
+    counts: Counter[str]
+    name: str
+    """The worker's."""
+
+
+class Watch:
+    """Says whether a lease still holds by the clock: a silence may mean that others have it now."""
+
+    def __init__(self, connection: Connection, seconds: float) -> None:
+        """A lease is lost after `seconds` without a commit, unless the broker blocks us."""
+        self._connection = connection
+        self._seconds = seconds
+        self._last = asyncio.get_running_loop().time()
+
+    def committed(self) -> None:
+        """Something was committed now."""
+        self._last = asyncio.get_running_loop().time()
+
+    def check(self) -> None:
+        """Raise LeaseLost if it does not hold any more."""
+        now = asyncio.get_running_loop().time()
+        if self._connection.is_blocked:
+            self._last = now
+        if now - self._last > self._seconds:
+            raise LeaseLost(f"nothing was committed for {now - self._last:.1f} s")
+
+    async def keep(self) -> None:
+        """Check again and again."""
+        while True:
+            await asyncio.sleep(self._seconds / 10)
+            self.check()
 
 
 class Lease:
-    """The loop of one shard on one connection."""
+    """The loop of one shard, from its first delivery to the end of the lease."""
 
     def __init__(
         self,
-        connection: Connection,
+        work: Work,
         queue: str,
-        intake: Intake,
-        outbox: Outbox,
         journal: Journal,
-        clock: Clock,
-        options: Options,
+        consumer: Consumer,
+        mailbox: deque[Delivery],
+        woken: asyncio.Event,
     ) -> None:
-        """Nothing is consumed before `hold`."""
-        self._connection = connection
+        """`consumer` fills `mailbox` and sets `woken`."""
+        self._work = work
         self._queue = queue
-        self._intake = intake
-        self._outbox = outbox
         self._journal = journal
-        self._clock = clock
-        self._options = options
-        self._mailbox: deque[Delivery] = deque()
-        self._woken = asyncio.Event()
-        self._ticker = Ticker(f"{clock.now()}")
-        self._has_begun = False
-        """A message has come on this connection: who stands by gets none."""
+        self._consumer = consumer
+        self._mailbox = mailbox
+        self._woken = woken
         self._ticks: set[asyncio.Task[Published]] = set()
+        self._taken = 0
+        """Deliveries taken since the newest tick was sent."""
 
-    async def hold(self, stop: asyncio.Event, ready: asyncio.Event) -> None:
-        """Work until `stop` is set, then finish what has been taken; raises ConnectionLost.
+    async def hold(
+        self, release: asyncio.Event, is_live: Callable[[], None], *, test: bool
+    ) -> None:
+        """Work until `release` is set, then end in good order.
 
-        `ready` is set when the first tick is back: the shard publishes, is confirmed, and consumes.
+        `is_live` is called when the first tick is back and committed: the shard publishes, is
+        confirmed, and consumes.  `test`: see `Journal.open`.  Raises LeaseLost, JournalError,
+        ConnectionLost.
         """
+        restored = await self._journal.open(self._work.policies, test=test)
+        self._begin(restored)
         try:
             async with asyncio.TaskGroup() as tasks:
                 beside = [
-                    tasks.create_task(self._outbox.resend(self._connection)),
-                    tasks.create_task(self._fail_when_lost()),
-                    tasks.create_task(self._wake_on(stop)),
+                    tasks.create_task(self._watch.keep()),
+                    tasks.create_task(self._outbox.run(self._work.connection, self._watch.check)),
+                    tasks.create_task(self._end_with_journal()),
+                    tasks.create_task(self._wake_on(release)),
                 ]
-                await self._loop(tasks, stop, ready)
+                await self._loop(tasks, release, is_live)
+                await self._drain()
                 for task in (*beside, *self._ticks):
                     task.cancel()
-        except* ConnectionLost as lost:
-            raise ConnectionLost(str(lost.exceptions[0])) from None
+        except BaseExceptionGroup as several:
+            raise _the_one(several) from None
+
+    def _begin(self, restored: Record) -> None:
+        work = self._work
+        options, clock = work.options, work.clock
+        shard = Shard(work.policies, max_clock_lag=from_seconds(options.max_clock_lag))
+        self._intake = Intake(shard, options, work.log, work.counts, restored)
+        self._outbox = Outbox(work.log)
+        self._outbox.restore(restored.outbox, restored.sent_through)
+        self._watch = Watch(work.connection, options.lease_seconds)
+        self._ticker = Ticker(f"{work.name}-{self._journal.epoch}")
+        self._owner = Owner(work.name, clock.now())
 
     async def _loop(
-        self, tasks: asyncio.TaskGroup, stop: asyncio.Event, ready: asyncio.Event
+        self, tasks: asyncio.TaskGroup, release: asyncio.Event, is_live: Callable[[], None]
     ) -> None:
-        intake, ticker = self._intake, self._ticker
-        intake.arrivals.begin()
-        await self._finish([])
-        consumer = await self._connection.consume(
-            self._queue, self._put, prefetch=self._options.prefetch
-        )
-        while not stop.is_set():
-            now = self._clock.now()
-            soonest = intake.shard.deadlines.next()
+        clock, ticker, deadlines = self._work.clock, self._ticker, self._intake.shard.deadlines
+        # The first record of an epoch tells of the time in which there was no owner.
+        await self._commit(self._intake.notice_interruption(clock.now()))
+        quarter = max(1, self._work.options.prefetch // 4)
+        while not release.is_set():
+            now = clock.now()
+            soonest = deadlines.next()
             due = ticker.due(soonest[0] if soonest else None)
-            if now >= due:
+            if now >= due or (self._taken >= quarter and not ticker.is_awaited):
                 self._send_tick(tasks, now)
                 continue
-            await self._clock.wait(self._woken, due)
+            await clock.wait(self._woken, due)
             self._woken.clear()
             if self._mailbox:
-                if not self._has_begun:
-                    self._has_begun = True
-                    ticker.hurry()
-                last = await self._take_group()
-                await consumer.acknowledge(last.tag, multiple=True)
-            if ticker.has_returned:
-                ready.set()
+                await self._take_group()
+                if ticker.has_returned:
+                    is_live()
+            if self._mailbox:
+                self._woken.set()
 
-    async def _take_group(self) -> Delivery:
-        """Take what is there, up to a group, and return the last of it when all is confirmed."""
-        now = self._clock.now()
-        size = min(len(self._mailbox), self._options.group)
-        group = [self._mailbox.popleft() for _ in range(size)]
+    async def _take_group(self) -> None:
+        """Take what is there, up to a group; acknowledge it, but for the last, when committed.
+
+        The last stays with us: should we die, it goes to who stands by, and wakes him.
+        """
+        await self._outbox.room()
+        group, suspects = self._next_group()
+        now = self._work.clock.now()
         messages = self._intake.notice_interruption(now)
+        if suspects:
+            self._intake.try_(suspects)
+            await self._commit(messages)
+            messages = []
         for delivery in group:
-            messages.extend(self._intake.take(delivery, now, self._ticker))
-        if self._mailbox:
-            self._woken.set()
-        await self._finish(messages)
-        return group[-1]
+            if self._intake.tries(delivery) > MAX_TRIES:
+                messages.extend(self._intake.park(delivery, now))
+            else:
+                messages.extend(self._intake.take(delivery, now, self._ticker))
+        if messages or not all(map(is_probe, group)):
+            await self._commit(messages)
+        self._taken += len(group)
+        if (last := group[-1].tag) > 1:
+            self._watch.check()
+            await self._consumer.acknowledge(last - 1, multiple=True)
 
-    async def _finish(self, messages: list[Message]) -> None:
-        """Write one record, and have its messages confirmed."""
-        await self._journal.commit(
-            Record(
-                self._intake.shard.take_changes(),
-                self._outbox.add(messages),
-                self._intake.take_covered(),
-                self._outbox.sent_through,
-                self._intake.sign_of_life,
-            )
+    def _next_group(self) -> tuple[list[Delivery], list[Delivery]]:
+        """Return the next group, and which of it are under suspicion.
+
+        At first such deliveries are tried together; who has been tried before, is tried alone.
+        """
+        group: list[Delivery] = []
+        suspects: list[Delivery] = []
+        while self._mailbox and len(group) < self._work.options.group:
+            delivery = self._mailbox[0]
+            is_suspect = self._intake.suspects(delivery)
+            is_alone = is_suspect and self._intake.tries(delivery) > 0
+            if is_alone and group:
+                break
+            group.append(self._mailbox.popleft())
+            if is_suspect:
+                suspects.append(delivery)
+            if is_alone:
+                break
+        return group, suspects
+
+    async def _commit(self, messages: list[Message]) -> None:
+        """Write one record; when it is committed, its messages go out."""
+        intake = self._intake
+        record = Record(
+            intake.shard.take_changes(),
+            self._outbox.add(messages),
+            self._outbox.sent_through,
+            intake.take_covered(),
+            intake.keep,
+            intake.sign_of_life,
+            dict(intake.trying),
+            self._owner,
         )
-        await self._outbox.send(self._connection)
+        await self._journal.commit(self._journal.with_oldest(record, intake.shard.entries))
+        self._watch.committed()
+        intake.committed()
+        self._outbox.committed()
+
+    async def _drain(self) -> None:
+        """Have what was decided confirmed, and say so to who comes after."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_SECONDS):
+                await self._outbox.empty()
+        await self._commit([])
 
     def _send_tick(self, tasks: asyncio.TaskGroup, now: int) -> None:
+        self._taken = 0
         tick = self._ticker.next(now)
         self._intake.arrivals.tick_sent(now)
-        task = tasks.create_task(self._connection.publish(tick.message(self._queue)))
+        task = tasks.create_task(self._work.connection.publish(tick.message(self._queue)))
         self._ticks.add(task)
         task.add_done_callback(self._ticks.discard)
 
-    def _put(self, delivery: Delivery) -> None:
-        self._mailbox.append(delivery)
+    async def _end_with_journal(self) -> None:
+        raise LeaseLost(await asyncio.shield(self._journal.lost))
+
+    async def _wake_on(self, release: asyncio.Event) -> None:
+        await release.wait()
         self._woken.set()
 
-    async def _fail_when_lost(self) -> None:
-        raise ConnectionLost(await asyncio.shield(self._connection.lost))
 
-    async def _wake_on(self, stop: asyncio.Event) -> None:
-        await stop.wait()
-        self._woken.set()
+def _the_one(several: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Return what ended a lease; the whole group if that is anything unexpected."""
+    one: BaseException = several
+    while isinstance(one, BaseExceptionGroup):
+        one = one.exceptions[0]
+    _, others = several.split((LeaseLost, ConnectionLost))
+    return several if others else one

@@ -9,6 +9,10 @@ from typing import Literal, cast
 import structlog
 from structlog.typing import FilteringBoundLogger, Processor
 
+_TRACEBACKS = structlog.processors.ExceptionRenderer(
+    structlog.tracebacks.ExceptionDictTransformer(show_locals=False)  # they hold cards and secrets
+)
+
 
 def make_log(form: Literal["auto", "console", "json"], level: str) -> FilteringBoundLogger:
     """Return a log; nothing global is changed."""
@@ -16,7 +20,7 @@ def make_log(form: Literal["auto", "console", "json"], level: str) -> FilteringB
     ends: list[Processor] = (
         [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
         if for_people
-        else [structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer()]
+        else [_TRACEBACKS, structlog.processors.JSONRenderer()]
     )
     return cast(
         "FilteringBoundLogger",

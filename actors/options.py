@@ -12,6 +12,10 @@ class Options:
     prefetch: int = 1000
     group: int = 256
     broker_stamps: bool = False
+    max_clock_lag: float = 2.0
+    lease_seconds: float = 5.0
+    shards: int = 8
+    audit_days: int = 1825
     settle_seconds: float = 3.0
     all_changes: bool = False
     give_up_seconds: float = 300.0

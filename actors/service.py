@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
+import socket
 
 from structlog.typing import FilteringBoundLogger
 
@@ -11,9 +13,7 @@ from actors.address import redacted
 from actors.clock import SystemClock
 from actors.rabbit import RabbitTransport
 from actors.settings import Settings
-from actors.shard import Shard
 from actors.worker import Worker
-from statecharts.instants import from_seconds
 from statecharts.policy import Policies
 
 
@@ -32,6 +32,6 @@ async def serve(settings: Settings, known: Policies, log: FilteringBoundLogger) 
         policy=known.default.name,
         digest=known.default.digest,
     )
-    shard = Shard(known, max_clock_lag=from_seconds(settings.max_clock_lag))
-    transport = RabbitTransport(settings.amqp_url)
-    await Worker(transport, shard, SystemClock(), settings.options, log).run(stop)
+    name = f"{socket.gethostname()}-{os.getpid()}"
+    transport = RabbitTransport(settings.amqp_url, name=f"seatwarden {name}")
+    await Worker(transport, known, SystemClock(), settings.options, log, name).run(stop)

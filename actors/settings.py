@@ -10,6 +10,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from actors import policies
 from actors.address import fault_in, redacted
 from actors.options import Options
+from actors.slots import SLOTS
+from actors.topology import AUDIT_DAYS
 from statecharts.wording import faults
 
 PREFIX = "SEATWARDEN_"
@@ -40,12 +42,16 @@ class Settings(BaseSettings):
     """How far before its arrival a turn's start may count, at most."""
     settle_seconds: float = Field(3.0, ge=0.5, le=60, allow_inf_nan=False)
     """A silence longer than this is an interruption; deadlines in it move to this long after it."""
+    lease_seconds: float = Field(5.0, ge=1, le=60, allow_inf_nan=False)
+    """A shard is given up after so long without a committed record."""
+    shards: int = Field(8, ge=1, le=SLOTS)
+    """How many shards there are to be; `seatwarden reshard` changes it later."""
+    audit_days: int = Field(AUDIT_DAYS, ge=1, le=36_500)
+    """For how long the audit stream keeps what was decided, and why."""
     all_changes: bool = False
     """Publish the changes between idle and acting or discarding too."""
     give_up_seconds: float = Field(300.0, ge=0, le=86_400, allow_inf_nan=False)
     """Exit when the broker cannot be reached for so long."""
-    audit_days: int = Field(1825, ge=1, le=36_500)
-    """How long the audit stream keeps the timelines of turns and all output: five years."""
     log_format: Literal["auto", "console", "json"] = "auto"
     """`auto`: for people on a terminal, JSON otherwise."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
@@ -64,6 +70,10 @@ class Settings(BaseSettings):
             prefetch=self.prefetch,
             group=self.group,
             broker_stamps=self.broker_stamps,
+            max_clock_lag=self.max_clock_lag,
+            lease_seconds=self.lease_seconds,
+            shards=self.shards,
+            audit_days=self.audit_days,
             settle_seconds=self.settle_seconds,
             all_changes=self.all_changes,
             give_up_seconds=self.give_up_seconds,

@@ -6,7 +6,7 @@ same outputs.  `worker` feeds it from a broker, `simulate` from a file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -121,6 +121,11 @@ class Shard:
             actor = self._tables[table_id].seats[number]
             self._wake(actor, due, made, outputs)
         return outputs
+
+    @property
+    def interruptions(self) -> tuple[Interruption, ...]:
+        """The latest interruptions."""
+        return self._interruptions
 
     def interrupt(self, interruption: Interruption, at: int) -> list[Output]:
         """Move every deadline that lies in an interruption, now or later, to its end."""
@@ -368,6 +373,12 @@ class Shard:
             {key: self._seat(key) for key in keys},
             {table_id: self._table(table_id) for table_id in self._tables},
         )
+
+    def entries(self, keys: Collection[SeatKey | str]) -> Picture:
+        """Return what the shard knows of some seats and tables."""
+        seats = {key: self._seat(key) for key in keys if isinstance(key, tuple)}
+        tables = {key: self._table(key) for key in keys if isinstance(key, str)}
+        return self._picture(seats, tables)
 
     def restore(self, picture: Picture) -> None:
         """Take over a picture of all that another shard knew."""

@@ -4,6 +4,8 @@ One message of the shard's own is always on its way through the queue.  It is se
 deadline is due, 1 ms after it, so that an event of the same millisecond is in time, and at least
 every second; what stands before it in the queue reached the broker before it.  One that is not back
 in time is sent again, with doubling delay.
+
+A probe asks who is served: who stands by sends one now and then, and whoever gets it is the owner.
 """
 
 from __future__ import annotations
@@ -15,6 +17,9 @@ from actors.transport import Delivery, Message
 from statecharts.instants import MILLISECOND, SECOND
 
 KIND = "seatwarden.tick"
+PROBE = "seatwarden.probe"
+PROBE_SECONDS = 1.0
+"""How long a probe waits to be read."""
 EVERY = SECOND
 AFTER_DEADLINE = MILLISECOND
 MAX_DELAY = 8 * SECOND
@@ -37,6 +42,16 @@ class Tick:
 def is_tick(delivery: Delivery) -> bool:
     """Say whether a delivery is a tick: sent to the queue itself, as no event is."""
     return delivery.exchange == "" and delivery.kind == KIND
+
+
+def is_probe(delivery: Delivery) -> bool:
+    """Say whether a delivery is a probe: it says nothing, and whoever sends one loses nothing."""
+    return delivery.kind == PROBE and not delivery.body
+
+
+def probe(queue: str) -> Message:
+    """Return the message that asks who is served by a queue."""
+    return Message("", queue, b"", "application/json", PROBE, expires=PROBE_SECONDS)
 
 
 def read(delivery: Delivery) -> Tick | None:
@@ -63,6 +78,11 @@ class Ticker:
         self.has_returned = False
         """Whether a tick has made its way through the queue."""
 
+    @property
+    def is_awaited(self) -> bool:
+        """Whether a tick is on its way."""
+        return self._awaited is not None
+
     def due(self, deadline: int | None) -> int:
         """Return when to send a tick, for the soonest deadline of the shard."""
         if self._awaited is not None:
@@ -77,10 +97,6 @@ class Ticker:
         self._last_sent = now
         self._awaited = Tick(f"{self._prefix}-{self._count}", now)
         return self._awaited
-
-    def hurry(self) -> None:
-        """Messages come: if the awaited tick went astray while standing by, send another soon."""
-        self._delay = EVERY
 
     def is_back(self, tick: Tick) -> bool:
         """Take note that a tick came back; False if it is not the awaited one."""

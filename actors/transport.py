@@ -81,6 +81,10 @@ class Topology:
     queues: tuple[Queue, ...] = ()
     bindings: tuple[Binding, ...] = ()
 
+    def only(self, queue: str) -> Topology:
+        """Return that queue alone."""
+        return Topology(queues=tuple(one for one in self.queues if one.name == queue))
+
 
 @dataclass(frozen=True, slots=True)
 class Message:
@@ -124,14 +128,18 @@ class Delivery:
     kind: str | None = None
     headers: Headers = field(default_factory=dict)
     offset: int | None = None
-    """Its place in the stream that it was read from, from 0; None if it comes from a queue."""
+    """Its place in the stream that it was read from; None if it comes from a queue.
+
+    Offsets begin with 0 and rise, but not always by one: a stream takes some for itself.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
     """What a queue shows: messages ready to be delivered, and registered consumers.
 
-    Of a single-active queue RabbitMQ counts the one active consumer alone.
+    Of a single-active queue RabbitMQ counts the one active consumer alone; of a stream it counts no
+    reader, and its messages seconds late.
     """
 
     messages: int
@@ -164,7 +172,11 @@ class Connection(Protocol):
 
     @property
     def is_blocked(self) -> bool:
-        """Whether the broker has said that it takes no messages now (short of memory or disk)."""
+        """Whether the broker has said that it takes no messages now (short of memory or disk).
+
+        RabbitMQ says so to a connection when that next publishes; from then on it reads nothing of
+        what comes on it, acknowledgements included.
+        """
 
     async def declare(self, topology: Topology) -> None:
         """Make sure that all of it exists; raises TopologyConflict, ConnectionLost."""
@@ -179,10 +191,18 @@ class Connection(Protocol):
         """Make sure that these do not exist; raises ConnectionLost."""
 
     async def survey(self, queue: str) -> Survey | None:
-        """Look at a queue; None if there is no such queue.  Raises ConnectionLost."""
+        """Look at a queue; None if there is no such queue.
+
+        Raises TransportError if it cannot be looked at now (its node is down, or has just started)
+        or belongs to another connection; raises ConnectionLost.
+        """
 
     async def delete(self, queue: str) -> bool:
-        """Delete a queue that is empty and has no consumer; False if it is not so (it is left)."""
+        """Delete a queue that is empty and has no consumer; False if it is not so (it is left).
+
+        A stream is always left: RabbitMQ does not say whether it is empty.  Raises what `survey`
+        does.
+        """
 
     async def consume(
         self, queue: str, deliver: Callable[[Delivery], None], *, prefetch: int
@@ -203,7 +223,8 @@ class Connection(Protocol):
         """Have `deliver` called with each message of a stream from an offset on, those to come too.
 
         `next`: only those to come.  What lies before the stream's oldest message begins with that.
-        Acknowledging makes room for more and removes nothing.  Raises ConnectionLost.
+        Acknowledging makes room for more and removes nothing.  `prefetch` is at least 1; RabbitMQ
+        3.10 exceeds it by what was published in one go.  Raises ConnectionLost.
         """
 
     async def publish(self, message: Message) -> Published:

@@ -10,20 +10,19 @@ from actors.clock import Clock
 from actors.logs import make_log
 from actors.memory import MemoryBroker, MemoryTransport
 from actors.options import Options
-from actors.shard import Shard
 from actors.transport import Connection
 from actors.worker import Worker
 from statecharts.policy import Policies
 
 # The clock of the demo stands still when the process does: nothing ever interrupts it.
-OPTIONS = Options(broker_stamps=True, all_changes=True, settle_seconds=60)
+OPTIONS = Options(broker_stamps=True, all_changes=True, settle_seconds=3600, shards=1)
 
 
 @asynccontextmanager
 async def embedded(known: Policies, clock: Clock) -> AsyncIterator[Connection]:
     """Give a connection to a broker on which a worker is ready."""
     transport = MemoryTransport(MemoryBroker(clock, stamps=True))
-    worker = Worker(transport, Shard(known), clock, OPTIONS, make_log("auto", "error"))
+    worker = Worker(transport, known, clock, OPTIONS, make_log("auto", "error"))
     stop = asyncio.Event()
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(worker.run(stop))

@@ -6,6 +6,7 @@ the same contract tests (`tests/contract`).  Tests make it misbehave with the le
 """
 
 from actors.memory.broker import MemoryBroker
-from actors.memory.client import MemoryConnection, MemoryConsumer, MemoryTransport
+from actors.memory.client import MemoryConnection, MemoryTransport
+from actors.memory.consumer import MemoryConsumer
 
 __all__ = ["MemoryBroker", "MemoryConnection", "MemoryConsumer", "MemoryTransport"]

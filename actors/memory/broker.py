@@ -1,22 +1,17 @@
-"""The broker's side: exchanges, queues and connections, and the levers by which tests move it."""
+"""The broker's side: connections and what they ask for, and the levers by which tests move it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Protocol
 
 from actors.clock import Clock, SystemClock
-from actors.memory.queues import MessageQueue, Subscriber, UnknownTagError
-from actors.memory.topics import Router
-from actors.transport import (
-    Delivery,
-    Exchange,
-    Message,
-    Published,
-    Queue,
-    Topology,
-    TopologyConflict,
-    TransportError,
-)
+from actors.memory.channels import UnknownTagError
+from actors.memory.directory import Directory, Store, locked
+from actors.memory.queues import MessageQueue, Subscriber
+from actors.memory.streams import Reader, Since, Stream
+from actors.transport import Binding, Delivery, Message, Published, Survey, Topology
+
+Consumer = Subscriber | Reader
 
 
 class Peer(Protocol):
@@ -25,13 +20,29 @@ class Peer(Protocol):
     def drop(self, reason: str) -> None:
         """Learn that the connection is gone."""
 
+    def block(self) -> None:
+        """Learn that the broker takes nothing more."""
+
+    def unblock(self) -> None:
+        """Learn that the broker takes what was sent, and what comes."""
+
 
 class MemoryBroker:
-    """What all connections to it share.
+    """What all connections to it share.  To be used within one event loop.
 
-    Tests pull its levers: `cut`, `stop` and `start`, `hold_confirms` and `release_confirms`,
-    `delete`; `depth`, `messages` and `connections` look inside.  The other methods are the protocol
-    that its clients speak.  To be used within one event loop.
+    `depth`, `messages` and `connections` look inside.  Tests pull its levers; none of them tells
+    the clients anything that RabbitMQ would not tell them:
+
+    - `cut` breaks a connection; `stop` breaks all and refuses new ones until `start`.
+    - `delete` deletes a queue, as an operator may.
+    - `usurp` makes the next consumer of a single-active queue active without telling the first, as
+      a cluster may whose nodes lose sight of each other.
+    - `return_unnoticed` takes back what consumers hold and delivers it again, without telling them.
+    - `hold_confirms` keeps publishers waiting until `release_confirms`; `lose_confirms` never
+      answers for what is published until then.
+    - `block` takes in nothing at all until `unblock`, as RabbitMQ does when short of memory.
+
+    The other methods are the protocol that its clients speak.
     """
 
     def __init__(self, clock: Clock | None = None, *, stamps: bool = False) -> None:
@@ -44,10 +55,11 @@ class MemoryBroker:
         self._clock = clock or SystemClock()
         self._stamps = stamps
         self._running = True
-        self._routers: dict[str, Router] = {}
-        self._queues: dict[str, MessageQueue] = {}
-        self._peers: dict[Peer, list[Subscriber]] = {}
+        self._names = Directory(self._clock.now)
+        self._peers: dict[Peer, list[Consumer]] = {}
         self._held_confirms: list[Callable[[], None]] | None = None
+        self._loses_confirms = False
+        self._blocked = False
 
     # Levers
 
@@ -65,13 +77,12 @@ class MemoryBroker:
 
         Raises KeyError if there is no such queue.
         """
-        return self._queues[queue].messages()
+        return self._names[queue].messages()
 
     def cut(self, connection: Peer, reason: str) -> None:
         """Break a connection at once.
 
-        What its client sent since the loop's last turn does not arrive; what arrived and was not
-        confirmed stays taken.
+        What is on its way does not arrive; what arrived and was not confirmed stays taken.
         """
         subscribers = self._peers.pop(connection, None)
         if subscribers is None:
@@ -79,8 +90,8 @@ class MemoryBroker:
         connection.drop(reason)
         for subscriber in subscribers:
             self._see_off(subscriber)
-        for name in [name for name, one in self._queues.items() if one.owner is connection]:
-            self._forget(name)
+        for name in self._names.owned(connection):
+            self._names.forget(name)
 
     def stop(self) -> None:
         """Break all connections and refuse new ones; exchanges, queues and messages survive."""
@@ -97,21 +108,56 @@ class MemoryBroker:
         if self._held_confirms is None:
             self._held_confirms = []
 
+    def lose_confirms(self) -> None:
+        """Take messages until `release_confirms`, but never answer for them."""
+        self._loses_confirms = True
+
     def release_confirms(self) -> None:
-        """Answer the publishers that wait, in order, and go on answering."""
+        """Answer the publishers that were held, in order, and go on answering."""
+        self._loses_confirms = False
         held, self._held_confirms = self._held_confirms, None
         for answer in held or ():
             answer()
 
+    def block(self) -> None:
+        """Take in nothing that clients send, until `unblock`; deliveries still go out."""
+        self._blocked = True
+        for connection in self.connections:
+            connection.block()
+
+    def unblock(self) -> None:
+        """Take in what has been sent meanwhile, each connection's in its order, and what comes."""
+        self._blocked = False
+        for connection in self.connections:
+            connection.unblock()
+
     def delete(self, queue: str) -> None:
-        """Delete a queue as an operator may; its consumers' connections are lost."""
-        watched = self._queues[queue].subscribers
+        """Delete a queue as an operator may; its consumers' connections are lost.
+
+        Raises KeyError if there is no such queue.
+        """
+        watched = self._names[queue]
         watching = [
-            peer for peer, ones in self._peers.items() if any(one in watched for one in ones)
+            peer for peer, ones in self._peers.items() if any(one.queue is watched for one in ones)
         ]
-        self._forget(queue)
+        self._names.forget(queue)
         for peer in watching:
             self.cut(peer, f"the broker cancelled the consumer of queue '{queue}'")
+
+    def usurp(self, queue: str) -> None:
+        """Make the next in line the active consumer of a single-active queue.
+
+        What the first holds goes to the next; the first learns nothing, may go on publishing, its
+        acknowledgements do nothing, and it now stands at the end of the line.  Raises KeyError.
+        """
+        self._queue(queue).usurp()
+
+    def return_unnoticed(self, queue: str) -> None:
+        """Deliver again what the active consumer (of other queues: every consumer) holds.
+
+        Acknowledgements of the former deliveries do nothing.  Raises KeyError.
+        """
+        self._queue(queue).take_back()
 
     # Protocol
 
@@ -123,57 +169,89 @@ class MemoryBroker:
     def accept(self, connection: Peer) -> None:
         """Take note of a new connection."""
         self._peers[connection] = []
+        if self._blocked:
+            connection.block()
 
     def declare(self, connection: Peer, topology: Topology) -> None:
         """Make what does not exist; raises TopologyConflict, TransportError for unknown names."""
-        for exchange in topology.exchanges:
-            self._declare_exchange(exchange)
-        for queue in topology.queues:
-            self._declare_queue(connection, queue)
-        for binding in topology.bindings:
-            router = self._routers.get(binding.exchange)
-            if router is None or binding.queue not in self._queues:
-                missing = "exchange" if router is None else "queue"
-                name = binding.exchange if router is None else binding.queue
-                raise TransportError(f"NOT_FOUND - no {missing} '{name}'")
-            router.bind(binding.queue, binding.key)
+        self._names.declare(connection, topology)
+
+    def differences(self, connection: Peer, topology: Topology) -> list[str]:
+        """Say what is missing or other than wanted."""
+        return self._names.differences(connection, topology)
+
+    def unbind(self, bindings: Iterable[Binding]) -> None:
+        """Undo what of it exists."""
+        self._names.unbind(bindings)
+
+    def survey(self, connection: Peer, queue: str) -> Survey | None:
+        """Look at a queue; raises TopologyConflict if it is another's."""
+        return self._names.survey(connection, queue)
+
+    def remove(self, connection: Peer, queue: str) -> bool:
+        """Delete a queue that shows neither messages nor consumers, and is no stream."""
+        return self._names.delete(connection, queue)
 
     def publish(
         self, connection: Peer, message: Message, answer: Callable[[Published], None]
     ) -> None:
         """Take a message and answer; one for an unknown exchange costs the connection."""
-        if message.exchange and message.exchange not in self._routers:
+        targets = self._names.targets(message)
+        if targets is None:
             self.cut(connection, f"NOT_FOUND - no exchange '{message.exchange}'")
             return
-        published = self._route(message)
+        published = self._put(message, targets)
+        if self._loses_confirms:
+            return
         if self._held_confirms is None:
             answer(published)
         else:
             self._held_confirms.append(lambda: answer(published))
 
     def subscribe(
-        self, connection: Peer, name: str, prefetch: int, hand: Callable[[Delivery], None]
-    ) -> Subscriber | None:
-        """Register a consumer; without such a queue the connection is lost and None returned."""
-        queue = self._queues.get(name)
-        if queue is None:
+        self,
+        connection: Peer,
+        name: str,
+        prefetch: int,
+        hand: Callable[[Delivery], None],
+        since: Since | None,
+    ) -> Consumer | None:
+        """Register a consumer; if that is impossible, the connection is lost and None returned.
+
+        `since` is where to begin in a stream, and only there.
+        """
+        store = self._names.get(name)
+        if store is None:
             self.cut(connection, f"NOT_FOUND - no queue '{name}'")
             return None
-        if queue.owner not in {None, connection}:
-            self.cut(connection, _locked(name))
+        if store.owner not in {None, connection}:
+            self.cut(connection, locked(name))
             return None
-        subscriber = Subscriber(queue, prefetch, hand)
-        self._peers[connection].append(subscriber)
-        queue.join(subscriber)
-        return subscriber
+        is_stream = isinstance(store, Stream)
+        if is_stream and not prefetch:
+            self.cut(connection, f"PRECONDITION_FAILED - prefetch count is not set for '{name}'")
+            return None
+        if since is not None and not is_stream:
+            self.cut(
+                connection, f"PRECONDITION_FAILED - invalid arg 'x-stream-offset' for '{name}'"
+            )
+            return None
+        consumer = (
+            Reader(store, prefetch, hand, "next" if since is None else since)
+            if isinstance(store, Stream)
+            else Subscriber(store, prefetch, hand)
+        )
+        self._peers[connection].append(consumer)
+        consumer.join()
+        return consumer
 
-    def unsubscribe(self, connection: Peer, subscriber: Subscriber) -> None:
+    def unsubscribe(self, connection: Peer, subscriber: Consumer) -> None:
         """See a consumer off."""
         self._peers[connection].remove(subscriber)
         self._see_off(subscriber)
 
     def acknowledge(
-        self, connection: Peer, subscriber: Subscriber, tag: int, *, multiple: bool
+        self, connection: Peer, subscriber: Consumer, tag: int, *, multiple: bool
     ) -> None:
         """Let go of messages; an unknown tag costs the connection."""
         try:
@@ -183,55 +261,28 @@ class MemoryBroker:
 
     # Within
 
-    def _declare_exchange(self, exchange: Exchange) -> None:
-        router = self._routers.setdefault(exchange.name, Router(exchange.kind))
-        if router.kind != exchange.kind:
-            raise TopologyConflict(
-                f"PRECONDITION_FAILED - exchange '{exchange.name}' exists as {router.kind},"
-                f" not {exchange.kind}"
-            )
+    def _queue(self, name: str) -> MessageQueue:
+        store = self._names[name]
+        if isinstance(store, Stream):
+            raise KeyError(f"'{name}' is a stream")
+        return store
 
-    def _declare_queue(self, connection: Peer, queue: Queue) -> None:
-        existing = self._queues.get(queue.name)
-        if existing is None:
-            owner = connection if queue.kind == "private" else None
-            self._queues[queue.name] = MessageQueue(queue, owner)
-        elif existing.owner not in {None, connection}:
-            raise TopologyConflict(_locked(queue.name))
-        elif existing.properties != queue:
-            raise TopologyConflict(
-                f"PRECONDITION_FAILED - queue '{queue.name}' exists as {existing.properties},"
-                f" not {queue}"
-            )
-
-    def _route(self, message: Message) -> Published:
-        key = message.routing_key
-        names = self._routers[message.exchange].route(key) if message.exchange else [key]
-        queues = [self._queues[name] for name in names if name in self._queues]
-        if not queues:
-            return Published.RETURNED
+    def _put(self, message: Message, targets: Iterable[Store]) -> Published:
         if self._stamps:
             stamp = self._clock.now() // 1_000
             message = replace(message, headers={**message.headers, "timestamp_in_ms": stamp})
-        refused = False
-        for queue in queues:
-            if queue.is_full:
-                refused = True
+        answer = Published.RETURNED
+        for store in targets:
+            if store.is_full:
+                answer = Published.NACKED
             else:
-                queue.put(message)
-        return Published.NACKED if refused else Published.CONFIRMED
+                store.put(message)
+                if answer is Published.RETURNED:
+                    answer = Published.CONFIRMED
+        return answer
 
-    def _see_off(self, subscriber: Subscriber) -> None:
-        queue = subscriber.queue
-        queue.leave(subscriber)
+    def _see_off(self, consumer: Consumer) -> None:
+        consumer.leave()
+        queue = consumer.queue
         if queue.properties.kind == "private" and not queue.subscribers:
-            self._forget(queue.properties.name)
-
-    def _forget(self, name: str) -> None:
-        if self._queues.pop(name, None):
-            for router in self._routers.values():
-                router.unbind(name)
-
-
-def _locked(queue: str) -> str:
-    return f"RESOURCE_LOCKED - queue '{queue}' is private to another connection"
+            self._names.forget(queue.properties.name)

@@ -3,13 +3,10 @@
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import islice
 
-from actors.transport import Delivery, Headers, Message, Queue
-
-
-class UnknownTagError(Exception):
-    """An acknowledgement names a delivery that is not outstanding."""
+from actors.memory.channels import Channel
+from actors.transport import Delivery, Message, Queue
 
 
 @dataclass(slots=True, eq=False)
@@ -18,79 +15,81 @@ class _Held:
 
     message: Message
     place: int
+    expires: int | None
+    """From which instant on it is dropped rather than given out."""
     returned: int = 0
     """How often it was given out and came back."""
 
 
-class Subscriber:
-    """A consumer's channel: what was given out on it and is not yet acknowledged."""
+class Subscriber(Channel[_Held]):
+    """A consumer of a queue."""
 
     def __init__(
         self, queue: "MessageQueue", prefetch: int, hand: Callable[[Delivery], None]
     ) -> None:
-        """Have at most `prefetch` messages (0: any number) outstanding; `hand` sends one off."""
+        super().__init__(prefetch, hand)
         self.queue = queue
-        self.outstanding: dict[int, _Held] = {}
-        self._prefetch = prefetch
-        self._hand = hand
-        self._last_tag = 0
-
-    @property
-    def has_room(self) -> bool:
-        """Whether the prefetch allows another message."""
-        return not self._prefetch or len(self.outstanding) < self._prefetch
 
     def give(self, held: _Held) -> None:
         """Send a message off to the consumer."""
-        self._last_tag += 1
-        self.outstanding[self._last_tag] = held
-        message = held.message
-        headers: Headers = message.headers
+        headers = held.message.headers
         if held.returned and self.queue.properties.kind == "quorum":
             headers = {**headers, "x-delivery-count": held.returned}
-        self._hand(
-            Delivery(
-                tag=self._last_tag,
-                exchange=message.exchange,
-                routing_key=message.routing_key,
-                body=message.body,
-                redelivered=held.returned > 0,
-                kind=message.kind,
-                headers=headers,
-            )
-        )
+        self.send(held, held.message, headers, redelivered=held.returned > 0)
 
     def acknowledge(self, tag: int, *, multiple: bool) -> None:
         """Drop the message of a tag, or all up to it; raises UnknownTagError."""
-        if tag not in self.outstanding:
-            raise UnknownTagError(tag)
-        done = list(takewhile(lambda one: one <= tag, self.outstanding)) if multiple else [tag]
-        for one in done:
-            del self.outstanding[one]
+        self.settle(tag, multiple=multiple)
         self.queue.serve()
+
+    def join(self) -> None:
+        """Begin to consume."""
+        self.queue.join(self)
+
+    def leave(self) -> None:
+        """End consuming."""
+        self.queue.leave(self)
 
 
 class MessageQueue:
     """Messages in their order, and the consumers that wait for them."""
 
-    def __init__(self, properties: Queue, owner: object | None) -> None:
-        """Make an empty queue; `owner` is the connection that a private one lives and dies with."""
+    def __init__(self, properties: Queue, owner: object | None, now: Callable[[], int]) -> None:
+        """Make an empty queue; `owner` is the connection that a private one lives and dies with.
+
+        `now` gives the time by which messages expire, in microseconds.
+        """
         self.properties = properties
         self.owner = owner
         self.subscribers: deque[Subscriber] = deque()
         """In order of registration where only the first is active, else the next in turn first."""
         self._ready: deque[_Held] = deque()
         self._next_place = 0
+        self._now = now
 
     @property
     def is_full(self) -> bool:
         """Whether messages are refused; those given out do not count, as with RabbitMQ."""
         limit = self.properties.max_length
-        return limit is not None and len(self._ready) >= limit
+        return limit is not None and self.ready >= limit
+
+    @property
+    def ready(self) -> int:
+        """How many messages wait to be given out."""
+        self._expire()
+        return len(self._ready)
+
+    @property
+    def consumers(self) -> int:
+        """How many consumers it shows: of a single-active queue, the active one."""
+        return min(len(self.subscribers), 1) if self._is_single else len(self.subscribers)
 
     def put(self, message: Message) -> None:
         """Take a message in."""
-        self._ready.append(_Held(message, self._next_place))
+        expires = None
+        if message.expires is not None:
+            expires = self._now() + round(message.expires * 1_000_000)
+        self._ready.append(_Held(message, self._next_place, expires))
         self._next_place += 1
         self.serve()
 
@@ -102,25 +101,52 @@ class MessageQueue:
     def leave(self, subscriber: Subscriber) -> None:
         """See a consumer off; what it did not acknowledge goes back to where it was."""
         self.subscribers.remove(subscriber)
-        back = subscriber.outstanding.values()
-        for held in back:
-            held.returned += 1
-        self._ready = deque(sorted((*back, *self._ready), key=lambda held: held.place))
-        subscriber.outstanding = {}
+        self._return(subscriber.take_back())
         self.serve()
+
+    def take_back(self) -> None:
+        """Return what the active consumers hold to its place, and give it out again."""
+        active = islice(self.subscribers, 1 if self._is_single else None)
+        for subscriber in active:
+            self._return(subscriber.take_back())
+        self.serve()
+
+    def usurp(self) -> None:
+        """Put the active consumer at the end of the line; what it holds goes to the next one."""
+        if self.subscribers:
+            self._return(self.subscribers[0].take_back())
+            self.subscribers.rotate(-1)
+            self.serve()
 
     def serve(self) -> None:
         """Give out what the consumers have room for."""
-        while self._ready and (subscriber := self._next_in_turn()):
+        while self.ready and (subscriber := self._next_in_turn()):
             subscriber.give(self._ready.popleft())
 
     def messages(self) -> list[Message]:
         """Return all that it holds in order, given out or not."""
+        self._expire()
         out = (held for one in self.subscribers for held in one.outstanding.values())
         return [held.message for held in sorted((*out, *self._ready), key=lambda held: held.place)]
 
+    @property
+    def _is_single(self) -> bool:
+        return self.properties.single_active
+
+    def _return(self, back: list[_Held]) -> None:
+        for held in back:
+            held.returned += 1
+        self._ready = deque(sorted((*back, *self._ready), key=lambda held: held.place))
+
+    def _expire(self) -> None:
+        while self._ready:
+            expires = self._ready[0].expires
+            if expires is None or expires > self._now():
+                return
+            self._ready.popleft()
+
     def _next_in_turn(self) -> Subscriber | None:
-        if self.properties.single_active:
+        if self._is_single:
             first = self.subscribers[0] if self.subscribers else None
             return first if first and first.has_room else None
         for _ in range(len(self.subscribers)):

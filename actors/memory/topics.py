@@ -21,35 +21,47 @@ class Router:
     >>> router.bind("watcher", "*.a.b")
     >>> router.route("4"), router.route("4.a.b"), router.route("all.a")
     (['shard-0'], ['shard-0', 'watcher'], [])
+    >>> router.unbind("shard-0", "4.#")
+    >>> router.route("4.a.b")
+    ['watcher']
     """
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self._root = _Node()
+        self._bound: dict[tuple[str, str], None] = {}
 
     def bind(self, queue: str, pattern: str) -> None:
         """Lead keys that match to a queue: `*` is one word, `#` any number of them, none included.
 
         A fanout exchange leads every key to every queue.
         """
-        if self.kind == "fanout":
-            pattern = "#"
-        node = self._root
-        for word in _words(pattern):
-            node = node.following.setdefault(word, _Node())
-        node.queues[queue] = None
+        self._bound[queue, pattern] = None
+        self._node(pattern).queues[queue] = None
 
-    def unbind(self, queue: str) -> None:
-        """Forget a queue."""
-        nodes = [self._root]
-        while nodes:
-            node = nodes.pop()
+    def unbind(self, queue: str, pattern: str) -> None:
+        """Undo what `bind` did, if it did."""
+        self._bound.pop((queue, pattern), None)
+        node = self._node(pattern)
+        if not any(one == queue and self._node(other) is node for one, other in self._bound):
             node.queues.pop(queue, None)
-            nodes.extend(node.following.values())
+
+    def forget(self, queue: str) -> None:
+        """Undo all that leads to a queue."""
+        for one, pattern in tuple(self._bound):
+            if one == queue:
+                del self._bound[one, pattern]
+                self._node(pattern).queues.pop(queue, None)
 
     def route(self, key: str) -> list[str]:
         """Return the queues that a key leads to, each once."""
         return list(dict.fromkeys(_matches(self._root, _words(key), 0)))
+
+    def _node(self, pattern: str) -> _Node:
+        node = self._root
+        for word in ["#"] if self.kind == "fanout" else _words(pattern):
+            node = node.following.setdefault(word, _Node())
+        return node
 
 
 def _words(key: str) -> list[str]:

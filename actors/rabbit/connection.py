@@ -1,7 +1,8 @@
 """Connecting to RabbitMQ, declaring, publishing."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Literal
 
 import aio_pika
 from aio_pika.exceptions import DeliveryError, PublishError
@@ -9,12 +10,21 @@ from aiormq import Channel
 from yarl import URL
 
 from actors.address import fault_in, redacted, with_options
-from actors.rabbit import faults, topology
+from actors.rabbit import faults, looking, topology
 from actors.rabbit.consumer import RabbitConsumer
 from actors.rabbit.link import Link
 from actors.rabbit.messages import properties
 from actors.rabbit.sockets import Sockets
-from actors.transport import CannotConnect, ConnectionLost, Delivery, Message, Published, Topology
+from actors.transport import (
+    Binding,
+    CannotConnect,
+    ConnectionLost,
+    Delivery,
+    Message,
+    Published,
+    Survey,
+    Topology,
+)
 
 
 class RabbitTransport:
@@ -83,6 +93,14 @@ class RabbitConnection:
         self._link = link
         self._publisher = publisher
 
+    @property
+    def is_blocked(self) -> bool:
+        """Whether the broker has said that it takes no messages now.
+
+        It says so to those only who publish, when they do.
+        """
+        return self._link.is_blocked
+
     async def declare(self, wanted: Topology) -> None:
         """Make sure that all of it exists.
 
@@ -90,12 +108,35 @@ class RabbitConnection:
         binding of what does not exist; the connection can be used all the same.  Raises
         ConnectionLost.
         """
-        channel = await self._link.channel(publisher_confirms=False)
-        with self._link.using():
-            try:
-                await topology.declare(channel, wanted, self.broker_version)
-            finally:
-                await channel.close()
+        async with self._link.aside() as channel:
+            await topology.declare(channel, wanted, self.broker_version)
+
+    async def differences(self, wanted: Topology) -> list[str]:
+        """Say what of it is missing or other than wanted; raises ConnectionLost."""
+        return await looking.differences(self._link, wanted)
+
+    async def unbind(self, bindings: Iterable[Binding]) -> None:
+        """Make sure that these do not exist; raises ConnectionLost."""
+        async with self._link.aside() as channel:
+            for binding in bindings:
+                await channel.queue_unbind(binding.queue, binding.exchange, binding.key)
+
+    async def survey(self, queue: str) -> Survey | None:
+        """Look at a queue; raises TransportError if that is not possible now, ConnectionLost."""
+        return await looking.survey(self._link, queue)
+
+    async def delete(self, queue: str) -> bool:
+        """Delete a queue unless it is used; raises what `survey` does."""
+        # Quorum queues and streams know no deletion on condition, and end the connection over it.
+        # So a message that comes between the look and the deletion is lost.
+        found = await looking.survey(self._link, queue)
+        if found is None:
+            return True
+        if found.messages or found.consumers or await looking.is_stream(self._link, queue):
+            return False
+        async with self._link.aside() as channel:
+            await channel.queue_delete(queue)
+        return True
 
     async def consume(
         self, queue: str, deliver: Callable[[Delivery], None], *, prefetch: int
@@ -107,6 +148,23 @@ class RabbitConnection:
         channel = await self._link.channel(publisher_confirms=False)
         consumer = RabbitConsumer(self._link, channel)
         await consumer.start(queue, deliver, prefetch)
+        return consumer
+
+    async def read(
+        self,
+        stream: str,
+        deliver: Callable[[Delivery], None],
+        *,
+        since: int | Literal["first", "next"],
+        prefetch: int,
+    ) -> RabbitConsumer:
+        """Have `deliver` called with each message of a stream; raises ConnectionLost.
+
+        The first call may come before this returns.
+        """
+        channel = await self._link.channel(publisher_confirms=False)
+        consumer = RabbitConsumer(self._link, channel)
+        await consumer.start(stream, deliver, prefetch, {"x-stream-offset": since})
         return consumer
 
     async def publish(self, message: Message) -> Published:

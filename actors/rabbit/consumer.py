@@ -7,6 +7,7 @@ from contextlib import suppress
 from aiormq import Channel
 from aiormq.abc import DeliveredMessage
 from pamqp.commands import Basic
+from pamqp.common import FieldTable
 
 from actors.rabbit.link import Link
 from actors.rabbit.messages import delivery
@@ -23,14 +24,20 @@ class RabbitConsumer:
         self._deliver: Callable[[Delivery], None] | None = None
         link.watch(channel, unless=lambda: self._closed)
 
-    async def start(self, queue: str, deliver: Callable[[Delivery], None], prefetch: int) -> None:
+    async def start(
+        self,
+        queue: str,
+        deliver: Callable[[Delivery], None],
+        prefetch: int,
+        arguments: FieldTable | None = None,
+    ) -> None:
         """Register with the broker; raises ConnectionLost."""
         self._deliver = deliver
         self._channel.on_consumer_cancel_callbacks.add(self._cancelled)
         try:
             with self._link.using():
                 await self._channel.basic_qos(prefetch_count=prefetch)
-                await self._channel.basic_consume(queue, self._receive)
+                await self._channel.basic_consume(queue, self._receive, arguments=arguments)
         except asyncio.CancelledError:
             await self.close()  # nobody else could
             raise

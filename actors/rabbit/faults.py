@@ -10,6 +10,7 @@ from aiormq.exceptions import (
     AuthenticationError,
     ChannelAccessRefused,
     ChannelLockedResource,
+    ChannelNotFoundEntity,
     ChannelPreconditionFailed,
     InvalidFrameError,
     ProbableAuthenticationError,
@@ -43,6 +44,10 @@ _WHY: tuple[tuple[type[BaseException], str], ...] = (
 )
 
 
+class NotFound(TransportError):
+    """The broker has no such queue or exchange (AMQP 404)."""
+
+
 def is_gone(error: Exception) -> bool:
     """Whether an error says that the connection or channel is gone.
 
@@ -73,7 +78,10 @@ def why_not_connected(error: BaseException) -> str:
 
 
 def refused(error: AMQPError) -> TransportError:
-    """Return the port's error for a declaration that the broker refused."""
+    """Return the port's error for what the broker refused."""
+    # What exists but cannot be used now, as in the second after a node's start, is called so too.
+    if isinstance(error, ChannelNotFoundEntity) and words(error).startswith("NOT_FOUND - no "):
+        return NotFound(words(error))
     if isinstance(error, ChannelPreconditionFailed | ChannelLockedResource):
         return TopologyConflict(words(error))
     if isinstance(error, ChannelAccessRefused):

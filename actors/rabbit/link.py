@@ -1,16 +1,16 @@
 """The life of one connection: it ends as a whole, once, with a reason."""
 
 import asyncio
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import cast
 
 from aio_pika import Connection
 from aiormq import Channel
-from aiormq.exceptions import ConnectionClosed
+from aiormq.exceptions import AMQPChannelError, ConnectionClosed
 from pamqp.constants import REPLY_SUCCESS
 
-from actors.rabbit.faults import is_gone, words
+from actors.rabbit.faults import is_gone, refused, words
 from actors.rabbit.sockets import Sockets
 from actors.transport import ConnectionLost
 
@@ -45,6 +45,18 @@ class Link:
         """The version that the broker announces."""
         return str(self._wire.server_properties["version"])
 
+    @property
+    def is_blocked(self) -> bool:
+        """Whether the broker has said that it takes no messages now."""
+        # The library keeps that to itself, but for one coroutine: it ends at once, or waits.
+        ready = self._wire.ready()
+        try:
+            ready.send(None)
+        except StopIteration:
+            return False
+        ready.close()
+        return self._lost_by is None
+
     async def channel(self, *, publisher_confirms: bool, on_return_raises: bool = False) -> Channel:
         """Open a channel; raises ConnectionLost."""
         with self.using():
@@ -52,6 +64,21 @@ class Link:
                 publisher_confirms=publisher_confirms, on_return_raises=on_return_raises
             )
         return cast("Channel", channel)
+
+    @asynccontextmanager
+    async def aside(self) -> AsyncIterator[Channel]:
+        """Use a channel of its own, as the broker closes the one on which it refuses something.
+
+        Raises the port's error for what it refuses, ConnectionLost.
+        """
+        channel = await self.channel(publisher_confirms=False)
+        with self.using():
+            try:
+                yield channel
+            except AMQPChannelError as error:
+                raise refused(error) from None
+            finally:
+                await channel.close()
 
     def watch(self, channel: Channel, *, unless: Callable[[], bool] | None = None) -> None:
         """End with a channel, unless that is being closed deliberately."""

@@ -6,6 +6,7 @@ from pamqp.commands import Basic
 from actors.transport import Delivery, Message
 
 _PERSISTENT = 2
+_OFFSET = "x-stream-offset"
 
 
 def properties(message: Message) -> Basic.Properties:
@@ -13,6 +14,7 @@ def properties(message: Message) -> Basic.Properties:
     return Basic.Properties(
         content_type=message.content_type,
         delivery_mode=_PERSISTENT,
+        expiration=None if message.expires is None else str(round(message.expires * 1_000)),
         headers=dict(message.headers),
         message_id=message.id,
         message_type=message.kind,
@@ -22,7 +24,8 @@ def properties(message: Message) -> Basic.Properties:
 def delivery(received: DeliveredMessage) -> Delivery:
     """Return what was received; headers that are neither text nor numbers are left out."""
     sent_with = received.header.properties
-    headers = sent_with.headers or {}
+    headers = dict(sent_with.headers or {})
+    offset = headers.pop(_OFFSET, None)
     return Delivery(
         tag=received.delivery_tag or 0,
         exchange=received.exchange or "",
@@ -31,4 +34,5 @@ def delivery(received: DeliveredMessage) -> Delivery:
         redelivered=bool(received.redelivered),
         kind=sent_with.message_type,
         headers={name: value for name, value in headers.items() if isinstance(value, str | int)},
+        offset=offset if isinstance(offset, int) else None,
     )

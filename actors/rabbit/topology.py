@@ -1,26 +1,39 @@
 """The port's queues, exchanges and bindings as AMQP has them."""
 
 from aiormq.abc import AbstractChannel
-from aiormq.exceptions import AMQPChannelError
 from pamqp.common import FieldTable
 
-from actors.rabbit.faults import refused
-from actors.transport import Queue, Topology
+from actors.transport import Exchange, Queue, Topology
 
 _UNLIMITED_SINCE = 4
 """From this major version on, a quorum queue drops a message after 20 returns unless told."""
 
 
 async def declare(channel: AbstractChannel, topology: Topology, version: str) -> None:
-    """Declare all of it on a broker of that version.
+    """Declare all of it on a broker of that version; raises what the library raises."""
+    for exchange in topology.exchanges:
+        await declare_exchange(channel, exchange)
+    for queue in topology.queues:
+        await declare_queue(channel, queue, version)
+    for binding in topology.bindings:
+        await channel.queue_bind(binding.queue, binding.exchange, binding.key)
 
-    Raises TopologyConflict, and TransportError for what else the broker refuses; either closes the
-    channel.
-    """
-    try:
-        await _declare(channel, topology, version)
-    except AMQPChannelError as error:
-        raise refused(error) from None
+
+async def declare_exchange(channel: AbstractChannel, exchange: Exchange) -> None:
+    """Declare an exchange; raises what the library raises."""
+    await channel.exchange_declare(exchange.name, exchange_type=exchange.kind, durable=True)
+
+
+async def declare_queue(channel: AbstractChannel, queue: Queue, version: str) -> None:
+    """Declare a queue on a broker of that version; raises what the library raises."""
+    private = queue.kind == "private"
+    await channel.queue_declare(
+        queue.name,
+        durable=not private,
+        exclusive=private,
+        auto_delete=private,
+        arguments=queue_arguments(queue, version),
+    )
 
 
 def queue_arguments(queue: Queue, version: str) -> FieldTable:
@@ -33,31 +46,25 @@ def queue_arguments(queue: Queue, version: str) -> FieldTable:
     {'x-queue-type': 'quorum'}
     >>> queue_arguments(Queue("shard"), "4.0.5")
     {'x-queue-type': 'quorum', 'x-delivery-limit': -1}
+    >>> queue_arguments(Queue("journal", kind="stream", max_bytes=10**9, max_days=365), "4.0.5")
+    {'x-queue-type': 'stream', 'x-max-length-bytes': 1000000000, 'x-max-age': '365D'}
     """
     arguments: FieldTable = {}
     if queue.kind == "quorum":
         arguments["x-queue-type"] = "quorum"
         if int(version.partition(".")[0]) >= _UNLIMITED_SINCE:
             arguments["x-delivery-limit"] = -1
+    elif queue.kind == "stream":
+        arguments["x-queue-type"] = "stream"
     if queue.single_active:
         arguments["x-single-active-consumer"] = True
     if queue.max_length is not None:
         arguments["x-max-length"] = queue.max_length
         arguments["x-overflow"] = "reject-publish"
+    if queue.max_bytes is not None:
+        arguments["x-max-length-bytes"] = queue.max_bytes
+    if queue.max_days is not None:
+        arguments["x-max-age"] = f"{queue.max_days}D"
+    if queue.segment_bytes is not None:
+        arguments["x-stream-max-segment-size-bytes"] = queue.segment_bytes
     return arguments
-
-
-async def _declare(channel: AbstractChannel, topology: Topology, version: str) -> None:
-    for exchange in topology.exchanges:
-        await channel.exchange_declare(exchange.name, exchange_type=exchange.kind, durable=True)
-    for queue in topology.queues:
-        private = queue.kind == "private"
-        await channel.queue_declare(
-            queue.name,
-            durable=not private,
-            exclusive=private,
-            auto_delete=private,
-            arguments=queue_arguments(queue, version),
-        )
-    for binding in topology.bindings:
-        await channel.queue_bind(binding.queue, binding.exchange, binding.key)

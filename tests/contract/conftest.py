@@ -35,8 +35,8 @@ def address(contract_node: Node | None) -> Iterator[str]:
 
 
 @pytest.fixture
-async def site(address: str) -> AsyncIterator[Site]:
+async def site(contract_node: Node | None, address: str) -> AsyncIterator[Site]:
     """Give a broker without queues, exchanges and connections."""
-    site: Site = RabbitSite(address) if address else MemorySite()
+    site: Site = RabbitSite(contract_node, address) if contract_node else MemorySite()
     yield site
     await site.close()

@@ -1,8 +1,8 @@
 """Brokers to hold against the contract: the one in memory, and RabbitMQ behind a proxy."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, AsyncExitStack, contextmanager
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -11,6 +11,7 @@ import aio_pika
 from actors.memory import MemoryBroker, MemoryConnection, MemoryTransport
 from actors.rabbit import RabbitTransport
 from actors.transport import Connection, Delivery, Transport
+from tests.broker.nodes import Node
 from tests.contract.proxy import Proxy
 
 SOON = 10  # seconds; what a test waits for comes in milliseconds
@@ -32,6 +33,9 @@ class Site(Protocol):
 
     def cut(self, connection: Connection) -> None:
         """Break a connection without a word."""
+
+    def shortage(self) -> AbstractContextManager[None]:
+        """Have the broker take no messages for a while."""
 
     async def delete(self, queue: str) -> None: ...
 
@@ -65,6 +69,12 @@ class MemorySite:
     def cut(self, connection: Connection) -> None:
         self.broker.cut(self._peers[connection], "cut by a test")
 
+    @contextmanager
+    def shortage(self) -> Iterator[None]:
+        self.broker.block()
+        yield
+        self.broker.unblock()
+
     async def delete(self, queue: str) -> None:
         self.broker.delete(queue)
 
@@ -79,8 +89,9 @@ class MemorySite:
 class RabbitSite:
     quiet = 0.25
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, node: Node, url: str) -> None:
         self.url = url
+        self._node = node
         self._proxies: dict[Connection, Proxy] = {}
         self._open = AsyncExitStack()
 
@@ -102,6 +113,9 @@ class RabbitSite:
 
     def cut(self, connection: Connection) -> None:
         self._proxies[connection].cut()
+
+    def shortage(self) -> AbstractContextManager[None]:
+        return self._node.alarm()
 
     async def delete(self, queue: str) -> None:
         async with await aio_pika.connect(self.url) as connection, connection.channel() as channel:

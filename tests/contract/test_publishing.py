@@ -151,3 +151,44 @@ async def test_size_does_not_matter(site: Site) -> None:
     inbox = Inbox(site)
     await connection.consume("shard", inbox, prefetch=0)
     assert await inbox.bodies(4) == bodies
+
+
+async def test_a_message_expires_in_the_queue(site: Site) -> None:
+    connection = await site.connect()
+    await connection.declare(EVENTS)
+    await connection.publish(replace(EVENT, body=b"short", expires=0.2))
+    await connection.publish(replace(EVENT, body=b"long", expires=600))
+    await connection.publish(replace(EVENT, body=b"kept"))
+    await asyncio.sleep(0.5)
+    inbox = Inbox(site)
+    await connection.consume("shard", inbox, prefetch=0)
+    assert await inbox.bodies(2) == [b"long", b"kept"]
+    assert await inbox.stays_empty()
+
+
+async def test_a_message_does_not_expire_once_it_was_given_out(site: Site) -> None:
+    connection = await site.connect()
+    await connection.declare(EVENTS)
+    inbox = Inbox(site)
+    consumer = await connection.consume("shard", inbox, prefetch=1)
+    await connection.publish(replace(EVENT, body=b"held", expires=0.2))
+    assert await inbox.bodies(1) == [b"held"]
+    await asyncio.sleep(0.5)
+    await consumer.acknowledge(1)
+    await connection.publish(replace(EVENT, body=b"next"))
+    assert await inbox.bodies(1) == [b"next"]
+    assert not connection.lost.done()
+
+
+async def test_a_message_that_comes_back_too_late_is_dropped(site: Site) -> None:
+    connection = await site.connect()
+    await connection.declare(EVENTS)
+    inbox = Inbox(site)
+    consumer = await connection.consume("shard", inbox, prefetch=1)
+    await connection.publish(replace(EVENT, body=b"held", expires=0.2))
+    await connection.publish(replace(EVENT, body=b"next"))
+    assert await inbox.bodies(1) == [b"held"]
+    await asyncio.sleep(0.5)
+    await consumer.close()
+    await connection.consume("shard", inbox, prefetch=1)
+    assert await inbox.bodies(1) == [b"next"]

@@ -26,6 +26,7 @@ from actors.transport import (
     Published,
     Queue,
     Topology,
+    TransportError,
 )
 from tests.broker.nodes import Node
 from tests.conftest import Broker
@@ -282,6 +283,36 @@ async def test_a_killed_broker_loses_the_connection_and_keeps_the_messages(own_n
         return [delivery.body for delivery in received] == [b"tick"]
 
     await eventually(came)
+    await connection.close()
+
+
+async def test_a_stream_is_never_taken_for_missing_while_its_node_starts(own_node: Node) -> None:
+    journal = Topology(queues=(Queue("journal", kind="stream"),))
+    connection = await RabbitTransport(own_node.url).connect()
+    await connection.declare(journal)
+    record = Message("", "journal", b"record")
+    assert await connection.publish(record) is Published.CONFIRMED
+    await connection.close()
+    await asyncio.to_thread(own_node.restart)
+    connection = await RabbitTransport(own_node.url).connect()
+
+    async def seen() -> bool:
+        try:
+            assert await connection.survey("journal")
+        except TransportError as error:
+            assert "down or inaccessible" in str(error)  # noqa: PT017 - or there is none
+            return False
+        return True
+
+    await eventually(seen)
+    assert await connection.differences(journal) == []
+    read: list[Delivery] = []
+    await connection.read("journal", read.append, since="first", prefetch=1)
+
+    async def read_back() -> bool:
+        return [one.body for one in read] == [b"record"]
+
+    await eventually(read_back)
     await connection.close()
 
 

@@ -1,6 +1,9 @@
 """The levers of the broker in memory; how it behaves otherwise is in tests/contract."""
 
 import asyncio
+import contextvars
+import random
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -225,3 +228,316 @@ async def test_deleting_a_queue_loses_its_consumers_and_its_bindings() -> None:
     assert "shard" in await connection.lost
     assert await other.publish(EVENT) is Published.RETURNED
     assert broker.connections == (other,)
+
+
+async def test_lost_confirms_never_come_though_the_messages_are_there() -> None:
+    broker = MemoryBroker()
+    connection = await _connected(broker)
+    broker.lose_confirms()
+    lost = asyncio.create_task(connection.publish(EVENT))
+    await _turns(9)
+    broker.release_confirms()
+    assert await connection.publish(EVENT) is Published.CONFIRMED
+    assert broker.depth("shard") == 2
+    assert not lost.done()
+    broker.cut(connection, "pulled")
+    with pytest.raises(ConnectionLost):
+        await lost
+
+
+SINGLE = Topology(queues=(Queue("shard", single_active=True), Queue("journal", kind="stream")))
+
+
+async def _filled(broker: MemoryBroker, *bodies: bytes) -> tuple[MemoryConnection, list[Delivery]]:
+    """Return a connection to a queue of those messages, and a list to receive them in."""
+    connection = await _connected(broker, SINGLE)
+    for body in bodies:
+        await connection.publish(Message("", "shard", body))
+    return connection, []
+
+
+def _seen(deliveries: list[Delivery]) -> list[tuple[int, bytes, bool]]:
+    return [(one.tag, one.body, one.redelivered) for one in deliveries]
+
+
+async def test_a_usurper_gets_what_the_first_holds_and_the_first_learns_nothing() -> None:
+    broker = MemoryBroker()
+    connection, first = await _filled(broker, b"1", b"2", b"3", b"4")
+    other = await _connected(broker, SINGLE)
+    second: list[Delivery] = []
+    consumer = await connection.consume("shard", first.append, prefetch=3)
+    await other.consume("shard", second.append, prefetch=3)
+    await consumer.acknowledge(1)
+    await _turns()
+    broker.usurp("shard")
+    await consumer.acknowledge(2)
+    await consumer.acknowledge(4, multiple=True)
+    await _turns()
+    assert _seen(first) == [(1, b"1", False), (2, b"2", False), (3, b"3", False), (4, b"4", False)]
+    assert _seen(second) == [(1, b"2", True), (2, b"3", True), (3, b"4", True)]
+    assert [message.body for message in broker.messages("shard")] == [b"2", b"3", b"4"]
+    assert await connection.publish(Message("", "journal", b"late")) is Published.CONFIRMED
+    assert broker.depth("journal") == 1
+    assert not connection.lost.done()
+
+
+async def test_who_was_usurped_stands_at_the_end_of_the_line() -> None:
+    broker = MemoryBroker()
+    connection, first = await _filled(broker, b"1")
+    other = await _connected(broker, SINGLE)
+    second: list[Delivery] = []
+    await connection.consume("shard", first.append, prefetch=1)
+    await other.consume("shard", second.append, prefetch=1)
+    broker.usurp("shard")
+    await other.close()
+    await _turns()
+    assert _seen(first) == [(1, b"1", False), (2, b"1", True)]
+
+
+async def test_without_a_successor_usurping_returns_unnoticed() -> None:
+    broker = MemoryBroker()
+    connection, first = await _filled(broker, b"1")
+    broker.usurp("shard")
+    await connection.consume("shard", first.append, prefetch=1)
+    broker.usurp("shard")
+    await _turns()
+    assert _seen(first) == [(1, b"1", False), (2, b"1", True)]
+
+
+async def test_an_unnoticed_return_delivers_again_and_voids_the_former_tags() -> None:
+    broker = MemoryBroker()
+    connection, first = await _filled(broker, b"1", b"2", b"3")
+    consumer = await connection.consume("shard", first.append, prefetch=2)
+    broker.return_unnoticed("shard")
+    await _turns()
+    assert _seen(first)[2:] == [(3, b"1", True), (4, b"2", True)]
+    await consumer.acknowledge(2, multiple=True)
+    await _turns()
+    assert broker.depth("shard") == 3
+    await consumer.acknowledge(3)
+    await _turns()
+    assert _seen(first)[4:] == [(5, b"3", False)]
+    await consumer.acknowledge(5, multiple=True)
+    await _turns()
+    assert broker.depth("shard") == 0
+    await consumer.acknowledge(1)
+    assert "unknown delivery tag 1" in await connection.lost
+
+
+async def test_an_unnoticed_return_concerns_all_who_share_a_queue() -> None:
+    broker = MemoryBroker()
+    connection = await _connected(broker)
+    received: list[Delivery] = []
+    for _ in range(2):
+        await connection.consume("shard", received.append, prefetch=1)
+        await connection.publish(EVENT)
+    broker.return_unnoticed("shard")
+    await _turns()
+    assert [one.redelivered for one in received] == [False, False, True, True]
+
+
+async def test_levers_for_consumers_need_a_queue() -> None:
+    broker = MemoryBroker()
+    await _connected(broker, SINGLE)
+    for lever in (broker.usurp, broker.return_unnoticed):
+        lever("shard")
+        for name in ("nowhere", "journal"):
+            with pytest.raises(KeyError):
+                lever(name)
+
+
+async def test_a_blocked_broker_takes_nothing_until_it_is_unblocked() -> None:
+    broker = MemoryBroker()
+    connection, first = await _filled(broker, b"1", b"2", b"3")
+    consumer = await connection.consume("shard", first.append, prefetch=2)
+    broker.block()
+    late = await MemoryTransport(broker).connect()
+    await consumer.acknowledge(1)
+    publishing = asyncio.create_task(connection.publish(Message("", "shard", b"4")))
+    await _turns(9)
+    assert (connection.is_blocked, late.is_blocked) == (True, True)
+    assert (len(first), broker.depth("shard"), publishing.done()) == (2, 3, False)
+    broker.unblock()
+    assert await publishing is Published.CONFIRMED
+    assert [one.body for one in first] == [b"1", b"2", b"3"]
+    assert broker.depth("shard") == 3
+    assert (connection.is_blocked, late.is_blocked) == (False, False)
+
+
+async def test_a_blocked_broker_goes_on_delivering() -> None:
+    broker = MemoryBroker()
+    connection, first = await _filled(broker, b"1")
+    other = await _connected(broker, SINGLE)
+    second: list[Delivery] = []
+    await connection.consume("shard", first.append, prefetch=1)
+    await other.consume("shard", second.append, prefetch=1)
+    broker.block()
+    broker.cut(connection, "pulled")
+    await _turns()
+    assert _seen(second) == [(1, b"1", True)]
+
+
+async def test_closing_does_not_wait_for_a_blocked_broker() -> None:
+    broker = MemoryBroker()
+    connection = await _connected(broker)
+    broker.block()
+    publishing = asyncio.create_task(connection.publish(EVENT))
+    await asyncio.sleep(0)
+    await connection.close()
+    broker.unblock()
+    with pytest.raises(ConnectionLost):
+        await publishing
+    assert broker.depth("shard") == 0
+
+
+@pytest.mark.parametrize("deliver_sent", [True, False])
+async def test_a_severed_client_is_dead_and_the_broker_does_not_know(deliver_sent: bool) -> None:
+    broker = MemoryBroker()
+    connection, first = await _filled(broker, b"1")
+    other = await _connected(broker, SINGLE)
+    second: list[Delivery] = []
+    consumer = await connection.consume("shard", first.append, prefetch=1)
+    await other.consume("shard", second.append, prefetch=1)
+    publishing = asyncio.create_task(connection.publish(Message("", "shard", b"sent")))
+    await asyncio.sleep(0)
+    connection.sever(deliver_sent=deliver_sent)
+    for call in (publishing, connection.survey("shard"), consumer.acknowledge(1)):
+        with pytest.raises(ConnectionLost, match="severed"):
+            await call
+    await connection.close()
+    await _turns()
+    assert "severed" in await connection.lost
+    assert broker.depth("shard") == 1 + deliver_sent
+    assert broker.connections == (connection, other)
+    assert second == []
+    broker.cut(connection, "no sign of life")
+    await _turns()
+    assert [(one.body, one.redelivered) for one in second] == [(b"1", True)]
+    assert "severed" in await connection.lost
+
+
+async def test_a_severed_client_of_a_blocked_broker_cannot_close() -> None:
+    broker = MemoryBroker()
+    connection = await _connected(broker)
+    broker.block()
+    connection.sever(deliver_sent=False)
+    await connection.close()
+    assert broker.connections == (connection,)
+
+
+async def test_messages_expire_by_the_broker_s_clock_at_the_head_of_the_queue() -> None:
+    clock = VirtualClock()
+    broker = MemoryBroker(clock)
+    connection = await _connected(broker)
+    for body, expires in ((b"1", 1.0), (b"2", 9.0), (b"3", 1.0)):
+        await connection.publish(replace(EVENT, body=body, expires=expires))
+    clock.advance(999_999)
+    assert broker.depth("shard") == 3
+    clock.advance(1)
+    assert [message.body for message in broker.messages("shard")] == [b"2", b"3"]
+    clock.advance(8_000_000)
+    assert broker.depth("shard") == 0
+
+
+async def test_an_expired_message_makes_room() -> None:
+    clock = VirtualClock()
+    broker = MemoryBroker(clock)
+    connection = await _connected(broker, Topology(queues=(Queue("narrow", max_length=1),)))
+    message = Message("", "narrow", b"", expires=1.0)
+    assert await connection.publish(message) is Published.CONFIRMED
+    assert await connection.publish(message) is Published.NACKED
+    clock.advance(1_000_000)
+    assert await connection.publish(message) is Published.CONFIRMED
+
+
+async def test_a_stream_drops_the_oldest_beyond_its_size_but_never_the_newest() -> None:
+    broker = MemoryBroker()
+    small = Topology(queues=(Queue("journal", kind="stream", max_bytes=10),))
+    connection = await _connected(broker, small)
+    for body in (b"1234", b"5678", b"90", b"x", b"y" * 99):
+        await connection.publish(Message("", "journal", body))
+        if body == b"90":
+            assert broker.depth("journal") == 3
+    assert [message.body for message in broker.messages("journal")] == [b"y" * 99]
+    received: list[Delivery] = []
+    await connection.read("journal", received.append, since=0, prefetch=1)
+    await _turns()
+    assert [one.offset for one in received] == [4]
+
+
+async def test_a_reader_left_behind_goes_on_with_the_oldest() -> None:
+    broker = MemoryBroker()
+    small = Topology(queues=(Queue("journal", kind="stream", max_bytes=2),))
+    connection = await _connected(broker, small)
+    received: list[Delivery] = []
+    reader = await connection.read("journal", received.append, since="first", prefetch=1)
+    for number in range(6):
+        await connection.publish(Message("", "journal", b"%d" % number))
+    await reader.acknowledge(1)
+    await _turns()
+    assert [one.offset for one in received] == [0, 4]
+
+
+async def test_latency_delays_both_ways_and_nothing_overtakes() -> None:
+    broker = MemoryBroker()
+    delays = iter([0.0, 0.0, 0.0, 0.03, 0.0, 0.0, 0.02, 0.0, 0.0])
+    connection = await MemoryTransport(broker, lambda: next(delays, 0.0)).connect()
+    await connection.declare(SHARD)
+    loop = asyncio.get_running_loop()
+    before = loop.time()
+    answered: list[bytes] = []
+
+    async def publish(body: bytes) -> None:
+        await connection.publish(replace(EVENT, body=body))
+        answered.append(body)
+
+    async with asyncio.TaskGroup() as tasks:
+        for body in (b"slow", b"fast", b"last"):
+            tasks.create_task(publish(body))
+    assert [message.body for message in broker.messages("shard")] == [b"slow", b"fast", b"last"]
+    assert answered == [b"slow", b"fast", b"last"]
+    assert loop.time() - before > 0.045
+
+
+class _Unordered(asyncio.SelectorEventLoop):
+    """An event loop that runs what is ready in any order: each callback waits some more turns."""
+
+    chance: random.Random
+
+    def call_soon(
+        self,
+        callback: Callable[..., object],
+        *args: object,
+        context: contextvars.Context | None = None,
+    ) -> asyncio.Handle:
+        if self.chance.random() < 0.6:
+            callback, args = self.call_soon, (callback, *args)
+        return super().call_soon(callback, *args, context=context)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_order_does_not_depend_on_that_of_the_loop(seed: int) -> None:
+    def loop() -> _Unordered:
+        made = _Unordered()
+        made.chance = random.Random(seed)
+        return made
+
+    with asyncio.Runner(loop_factory=loop) as runner:
+        sent, received = runner.run(_exchange())
+    assert received == sent
+
+
+async def _exchange() -> tuple[list[bytes], list[bytes]]:
+    broker = MemoryBroker()
+    publisher, reader = await _connected(broker), await _connected(broker)
+    sent: list[bytes] = []
+    received: list[bytes] = []
+
+    async def publish(number: int) -> None:
+        sent.append(b"%d" % number)
+        await publisher.publish(replace(EVENT, body=sent[-1]))
+
+    await reader.consume("shard", lambda one: received.append(one.body), prefetch=0)
+    await asyncio.gather(*(publish(number) for number in range(30)))
+    await reader.survey("shard")  # which comes after all deliveries
+    return sent, received

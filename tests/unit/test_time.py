@@ -16,8 +16,7 @@ NOW = 1_000 * SECOND
 
 def reading(*, broker_stamps: bool = False) -> Arrivals:
     """Arrivals of a queue whose first tick is back: what comes is received as it arrives."""
-    arrivals = Arrivals(broker_stamps=broker_stamps)
-    arrivals.begin()
+    arrivals = Arrivals(0, broker_stamps=broker_stamps)
     arrivals.tick_sent(NOW)
     arrivals.of_tick(NOW, None, NOW, ours=True)
     return arrivals
@@ -30,15 +29,14 @@ def test_without_stamps_a_message_arrives_when_it_is_received() -> None:
 def test_a_publishers_own_stamp_header_is_not_believed_unless_the_broker_overwrites_it() -> None:
     stamp = (NOW - SECOND) // MILLISECOND
     assert reading().of_event(NOW, stamp, NOW + 5) == NOW + 5
-    believing = Arrivals(broker_stamps=True)
+    believing = Arrivals(0, broker_stamps=True)
     assert believing.of_event(NOW, stamp, NOW + 5) == NOW - SECOND
 
 
 def test_in_a_backlog_a_message_arrives_at_its_own_time_but_not_before_what_stands_before_it() -> (
     None
 ):
-    arrivals = Arrivals(broker_stamps=False)
-    arrivals.begin()
+    arrivals = Arrivals(0, broker_stamps=False)
     arrivals.tick_sent(NOW)
     assert arrivals.of_event(NOW - 20 * SECOND, None, NOW) == NOW - 20 * SECOND
     assert arrivals.of_event(NOW - 30 * SECOND, None, NOW) == NOW - 20 * SECOND
@@ -63,8 +61,7 @@ def test_a_stamp_far_ahead_of_our_clock_is_not_believed_and_counted() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 100), st.booleans(), st.integers(0, 100))))
 def test_arrivals_never_run_backwards(messages: list[tuple[int, bool, int]]) -> None:
-    arrivals = Arrivals(broker_stamps=True)
-    arrivals.begin()
+    arrivals = Arrivals(0, broker_stamps=True)
     last = 0
     for seconds, is_stamped, stamp in messages:
         stamp_in_ms = stamp * 1000 if is_stamped else None

@@ -10,7 +10,7 @@ from unittest.mock import patch
 import pydantic_core
 import pytest
 
-from actors.audit import CONTENT_TYPE, KIND, audit_messages, audit_queue, records
+from actors.audit import CONTENT_TYPE, KIND, audit_messages, records
 from actors.explain import told as told_lines
 from actors.pictures import Picture, dump, load
 from actors.shard import Shard
@@ -374,8 +374,3 @@ def test_a_huge_group_is_several_messages() -> None:
 def test_what_is_no_timeline_is_passed_over(body: bytes) -> None:
     assert records(Delivery(1, "", AUDIT, body, kind=KIND)) == []
     assert records(Delivery(1, "", AUDIT, body)) == []
-
-
-def test_the_stream_keeps_for_days() -> None:
-    queue = audit_queue(1825)
-    assert (queue.name, queue.kind, queue.max_days) == (AUDIT, "stream", 1825)

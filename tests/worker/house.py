@@ -7,19 +7,18 @@ import itertools
 import json
 from collections.abc import Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import structlog
 
 from actors import policies
 from actors.clock import VirtualClock
-from actors.journal import Journal, MemoryJournal
 from actors.memory import MemoryBroker, MemoryTransport
 from actors.options import Options
-from actors.shard import Shard
 from actors.slots import routing_key
 from actors.ticks import KIND
-from actors.topology import DEAD_LETTERS, DECISIONS, EVENTS, shard_queue, topology
+from actors.topology import DEAD_LETTERS, DECISIONS, EVENTS, Layout, common
 from actors.transport import Binding, Connection, Delivery, Message, Queue, Topology
 from actors.worker import Worker
 from statecharts.instants import SECOND, from_rfc3339, from_seconds, to_rfc3339
@@ -29,7 +28,9 @@ if TYPE_CHECKING:
 
 START = from_rfc3339("2026-03-01T12:00:00Z")
 STEP = 50_000
-QUEUE = shard_queue(0)
+SETTLED_AFTER = 120
+LAYOUT = Layout(1, 1)
+QUEUE, JOURNAL = LAYOUT.queue(0), LAYOUT.journal(0)
 
 
 class House:
@@ -38,8 +39,7 @@ class House:
     def __init__(self, options: Options | None = None, *, stamps: bool = False) -> None:
         self.clock = VirtualClock(START)
         self.broker = MemoryBroker(self.clock, stamps=stamps)
-        self.options = options or Options()
-        self.journal: Journal = MemoryJournal()
+        self.options = replace(options or Options(), shards=1)
         self.told: list[dict[str, Any]] = []
         self.worker = self._worker()
         self._stop = asyncio.Event()
@@ -71,7 +71,7 @@ class House:
     def join(self) -> Callable[[], Awaitable[None]]:
         """Start a second worker, which stands by; returns how to stop it."""
         stop = asyncio.Event()
-        running = asyncio.create_task(self._worker(MemoryJournal()).run(stop))
+        running = asyncio.create_task(self._worker().run(stop))
 
         async def end() -> None:
             stop.set()
@@ -79,13 +79,10 @@ class House:
 
         return end
 
-    def _worker(self, journal: Journal | None = None) -> Worker:
-        shard = Shard(policies.bundled(), max_clock_lag=2 * SECOND)
+    def _worker(self) -> Worker:
         log = structlog.wrap_logger(structlog.ReturnLogger())
-        return Worker(
-            MemoryTransport(self.broker), shard, self.clock, self.options, log,
-            journal or self.journal,
-        )  # fmt: skip
+        transport = MemoryTransport(self.broker)
+        return Worker(transport, policies.bundled(), self.clock, self.options, log)
 
     def cut_worker(self, reason: str) -> None:
         """Drop the worker's connection, without a notice."""
@@ -155,7 +152,7 @@ class House:
         self._backend = await MemoryTransport(self.broker).connect()
         [self._peer] = self.broker.connections
         queue = Queue("backend")
-        await self.declare(topology())
+        await self.declare(common())
         await self.declare(Topology(queues=(queue,), bindings=(Binding(queue.name, DECISIONS),)))
         await self._backend.consume(queue.name, self._hear, prefetch=10_000)
 
@@ -211,5 +208,5 @@ async def a_house(options: Options | None = None, *, stamps: bool = False) -> As
 
 async def settle() -> None:
     """Let everything that can go on without time passing go on."""
-    for _ in range(60):
+    for _ in range(SETTLED_AFTER):
         await asyncio.sleep(0)

@@ -80,7 +80,7 @@ async def test_a_message_in_the_wrong_slot_is_moved_once_and_counts() -> None:
             key=routing_key("another"),
         )
         await house.pass_time(6)
-        assert house.worker.intake.counts["moved"] == 1
+        assert house.worker.counts["moved"] == 1
         assert house.decisions() == [("u1", "check", "turn-timeout", 5.0)]
 
 

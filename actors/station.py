@@ -1,0 +1,163 @@
+"""A worker's place in the line for one shard: it stands by, owns the shard, hands it over.
+
+RabbitMQ serves one consumer of a shard's queue at a time, the one that registered first.  So the
+first delivery says: it is your turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import deque
+from collections.abc import Callable
+from enum import StrEnum
+from uuid import uuid4
+
+from actors.journal import Journal, JournalError, LeaseLost
+from actors.lease import Lease, Work
+from actors.ticks import probe
+from actors.transport import ConnectionLost, Consumer, Delivery
+
+PROBE_EVERY = 10.0
+"""Seconds between the probes of who stands by, should a wake-up have gone astray."""
+AGAIN_AFTER_LOSS = 0.5
+AGAIN_AFTER_FAULT = 5.0
+"""Seconds for which a shard that we cannot serve is left to others."""
+
+
+class Standing(StrEnum):
+    """How a worker stands to a shard."""
+
+    AWAY = "away"
+    STANDING_BY = "standing by"
+    TAKING_OVER = "taking over"
+    LIVE = "live"
+    FAILING = "failing"
+
+
+class Station:
+    """One shard, as one worker sees it, for the time of one connection."""
+
+    def __init__(
+        self, work: Work, shard: int, queue: str, journal: str, changed: Callable[[], None]
+    ) -> None:
+        """`changed` is called whenever `standing` has changed."""
+        self.shard = shard
+        self.standing = Standing.AWAY
+        self.fault = ""
+        """Why it is failing."""
+        self._work = work
+        self._log = work.log.bind(shard=shard)
+        self._queue = queue
+        self._journal = journal
+        self._changed = changed
+        self._release = asyncio.Event()
+        self._lacked_commits = False
+
+    @property
+    def is_owner(self) -> bool:
+        """Whether the shard is ours, or about to be."""
+        return self.standing in {Standing.TAKING_OVER, Standing.LIVE}
+
+    def release(self) -> None:
+        """Hand the shard over, to stand by at the end of the line."""
+        self._release.set()
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Stand in line until `stop` is set, then hand over; raises ConnectionLost."""
+        while not stop.is_set():
+            self._release = asyncio.Event()
+            waiting = asyncio.ensure_future(_set_after(stop, self._release))
+            try:
+                pause = await self._stand()
+            finally:
+                waiting.cancel()
+            if pause:
+                await _wait(stop, pause)
+
+    async def _stand(self) -> float:
+        """Stand in line once; returns how long to stay away from it then."""
+        mailbox: deque[Delivery] = deque()
+        woken = asyncio.Event()
+
+        def put(delivery: Delivery) -> None:
+            mailbox.append(delivery)
+            woken.set()
+
+        consumer = await self._work.connection.consume(
+            self._queue, put, prefetch=self._work.options.prefetch
+        )
+        try:
+            self._stands(Standing.STANDING_BY)
+            while not woken.is_set() and not self._release.is_set():
+                await self._work.connection.publish(probe(self._queue))
+                await _wait_for_either(woken, self._release, PROBE_EVERY * random.uniform(0.5, 1))  # noqa: S311
+            if not self._release.is_set():
+                return await self._own(consumer, mailbox, woken)
+        finally:
+            await consumer.close()
+            if self.standing is not Standing.FAILING:
+                self._stands(Standing.AWAY)
+        return 0
+
+    async def _own(
+        self, consumer: Consumer, mailbox: deque[Delivery], woken: asyncio.Event
+    ) -> float:
+        self._stands(Standing.TAKING_OVER)
+        journal = Journal(self._work.connection, self._journal, uuid4().hex)
+        lease = Lease(self._work, self._queue, journal, consumer, mailbox, woken)
+        try:
+            await lease.hold(self._release, self._is_live, test=self._lacked_commits)
+        except LeaseLost as lost:
+            self._lacked_commits = True
+            self._log.warning("lease lost", reason=str(lost))
+            return AGAIN_AFTER_LOSS * random.uniform(0.5, 1)  # noqa: S311
+        except JournalError as error:
+            return self._fails(str(error))
+        except ConnectionLost:
+            raise
+        except Exception as error:  # noqa: BLE001 - a fault of ours costs this shard's lease alone
+            self._log.error("a fault of ours ended the lease", exc_info=error)
+            return self._fails("a fault of ours; the log has it")
+        finally:
+            await journal.close()
+        self._log.info("handed over")
+        return 0
+
+    def _is_live(self) -> None:
+        if self.standing is not Standing.LIVE:
+            self._lacked_commits = False
+            self._log.info("owns the shard")
+            self._stands(Standing.LIVE)
+
+    def _fails(self, fault: str) -> float:
+        self.fault = fault
+        self._log.error("cannot serve the shard", reason=fault)
+        self._stands(Standing.FAILING)
+        return AGAIN_AFTER_FAULT
+
+    def _stands(self, standing: Standing) -> None:
+        self.standing = standing
+        self._changed()
+
+
+async def _set_after(first: asyncio.Event, second: asyncio.Event) -> None:
+    await first.wait()
+    second.set()
+
+
+async def _wait(event: asyncio.Event, seconds: float) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        return
+
+
+async def _wait_for_either(one: asyncio.Event, other: asyncio.Event, seconds: float) -> None:
+    waits = [asyncio.ensure_future(event.wait()) for event in (one, other)]
+    try:
+        await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
