@@ -19,8 +19,9 @@ from actors.audit import KIND, audit_messages
 from actors.cli import app
 from actors.explain import explained, fullest, told
 from actors.explaining import Wanted, printed, search
+from actors.memory import MemoryBroker, MemoryTransport
 from actors.timeline import Timeline
-from actors.topology import AUDIT
+from actors.topology import AUDIT, common
 from actors.transport import CannotConnect, ConnectionLost, Delivery, Survey
 from statecharts.instants import SECOND, from_rfc3339
 from statecharts.surroundings import Interruption
@@ -389,6 +390,16 @@ async def test_a_stream_that_goes_on_is_read_up_to_now() -> None:
 
 async def test_a_broker_that_counts_too_many_is_not_waited_for_in_vain() -> None:
     assert await found(Stream([body(*FOLDED)], counted=99), turn="h77-12") == ["h77-12"]
+
+
+async def test_the_stream_of_a_broker_is_read() -> None:
+    connection = await MemoryTransport(MemoryBroker()).connect()
+    await connection.declare(common())
+    for message in (*audit_messages(_timelines(*OTHER)), *audit_messages(_timelines(*FOLDED))):
+        await connection.publish(message)
+    (record,) = await search(connection, Wanted(turn="h77-12"), NOW)
+    assert record["data"]["entries"][-1]["to"] == "idle"
+    await connection.close()
 
 
 async def test_no_stream_holds_no_turn() -> None:
