@@ -22,6 +22,7 @@ from actors.journal import Journal, LeaseLost, Owner, Record
 from actors.options import Options
 from actors.outbox import Outbox
 from actors.shard import Shard
+from actors.tasks import only
 from actors.ticks import Ticker, is_probe
 from actors.transport import Connection, ConnectionLost, Consumer, Delivery, Message, Published
 from statecharts.instants import from_seconds
@@ -122,7 +123,7 @@ class Lease:
                 for task in (*beside, *self._ticks):
                     task.cancel()
         except BaseExceptionGroup as several:
-            raise _the_one(several) from None
+            raise only(several, (LeaseLost, ConnectionLost)) from None
 
     def _begin(self, restored: Record) -> None:
         work = self._work
@@ -242,12 +243,3 @@ class Lease:
     async def _wake_on(self, release: asyncio.Event) -> None:
         await release.wait()
         self._woken.set()
-
-
-def _the_one(several: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Return what ended a lease; the whole group if that is anything unexpected."""
-    one: BaseException = several
-    while isinstance(one, BaseExceptionGroup):
-        one = one.exceptions[0]
-    _, others = several.split((LeaseLost, ConnectionLost))
-    return several if others else one

@@ -21,10 +21,13 @@ from statecharts.decisions import DecisionMade
 FIRST_RETRY = 0.2
 MAX_RETRY = 5.0
 MAX_TRIES = 20
-"""What a full queue keeps refusing is given up after so many tries, about a minute and a half."""
+"""What is not taken, as by a full queue, is given up after so many tries, in some 90 seconds."""
 MAX_UNSENT = 10_000
 """So many unsent messages at the most; then the shard waits for room before it goes on."""
 AT_ONCE = 500
+BATCH = "application/cloudevents-batch+json"
+OUTPUTS = "seatwarden.outputs"
+"""Kind of an audit message with a copy of what was published."""
 
 
 class Outbox:
@@ -36,15 +39,15 @@ class Outbox:
         self._last = 0
         self._committed = 0
         self._unsent: dict[int, Message] = {}
+        self._taken: set[int] = set()
+        """Numbers of outputs that were taken, but not yet by the audit."""
         self._refused: dict[int, int] = {}
-        """Numbers that a full queue has refused, with how often."""
+        """Numbers that were not taken, with how often."""
         self._is_refused = asyncio.Event()
         self._to_send = asyncio.Event()
         self._answered = asyncio.Condition()
         self.unrouted = 0
         """Decisions that no queue has taken."""
-        self.unaudited = 0
-        """Messages that the audit stream has not taken."""
 
     def restore(self, entries: Iterable[Outgoing], sent_through: int) -> None:
         """Take over what an earlier owner of the shard had not got confirmed."""
@@ -100,7 +103,7 @@ class Outbox:
                 await self._publish(connection, numbers)
 
     async def _resend(self, connection: Connection, check: Callable[[], None]) -> None:
-        """Send what full queues have refused again, with back-off."""
+        """Send again what was not taken, with back-off."""
         delay = FIRST_RETRY
         while True:
             await self._is_refused.wait()
@@ -110,21 +113,30 @@ class Outbox:
             delay = min(2 * delay, MAX_RETRY) if self._refused else FIRST_RETRY
 
     async def _publish(self, connection: Connection, numbers: list[int]) -> None:
-        """Publish messages, with their copies for the audit; returns when all are answered for."""
-        messages = [self._unsent[number] for number in numbers]
-        copies = [copy for message in messages for copy in _copies(message)]
+        """Publish messages, and the outputs among them for the audit; returns when all is answered.
+
+        What is not taken stays, to be sent again.
+        """
+        direct = [number for number in numbers if number not in self._taken]
+        outputs = [number for number in numbers if self._unsent[number].exchange == DECISIONS]
+        messages = [self._unsent[number] for number in direct]
+        copies = _copies(self._unsent[number] for number in outputs)
         told = await asyncio.gather(
             *(connection.publish(message) for message in (*messages, *copies)),
             return_exceptions=True,
         )
         answers = [_answer(one) for one in told]
-        for number, message, answer in zip(numbers, messages, answers, strict=False):
-            if answer is Published.NACKED and self._tries_again(number, message):
-                continue
-            self._note(message, answer)
-            del self._unsent[number]
-            self._refused.pop(number, None)
-        self._note_audit(answers[len(messages) :])
+        self._taken.update(
+            number
+            for number, message, answer in zip(direct, messages, answers, strict=False)
+            if self._is_taken(message, answer)
+        )
+        is_copied = answers[len(direct) :] == [Published.CONFIRMED] * len(copies)
+        for number in numbers:
+            if number in self._taken and (is_copied or number not in outputs):
+                self._forget(number)
+            else:
+                self._try_again(number)
         if not self._refused:
             self._is_refused.clear()
         async with self._answered:
@@ -134,45 +146,51 @@ class Outbox:
         committed = takewhile(lambda number: number <= self._committed, self._unsent)
         return (number for number in committed if number not in self._refused)
 
-    def _tries_again(self, number: int, message: Message) -> bool:
-        tries = self._refused.get(number, 0) + 1
-        if tries >= MAX_TRIES:
-            self._log.error(
-                "message given up: a full queue keeps refusing it", key=message.routing_key
-            )
-            return False
-        if tries == 1:
-            self._log.warning("a full queue refuses our messages", key=message.routing_key)
-        self._refused[number] = tries
+    def _is_taken(self, message: Message, answer: Published) -> bool:
+        """Say whether that is the end of it.
+
+        An output that no queue wants is the backend's affair; a stream that does not answer, as
+        while a broker starts, is asked again.
+        """
+        if answer is Published.RETURNED and message.exchange:
+            if message.routing_key.startswith(_A_DECISION):
+                self.unrouted += 1
+                self._log.error(
+                    "no queue takes our decisions: bind one to the exchange",
+                    exchange=DECISIONS,
+                    key=message.routing_key,
+                )
+            return True
+        return answer is Published.CONFIRMED
+
+    def _try_again(self, number: int) -> None:
+        key = self._unsent[number].routing_key
+        where = AUDIT if number in self._taken else key
+        tries = self._refused[number] = self._refused.get(number, 0) + 1
         self._is_refused.set()
-        return True
+        if tries == 1:
+            self._log.warning("a message of ours is not taken", key=key, by=where)
+        if tries >= MAX_TRIES:
+            self._log.error("a message given up: it is not taken", key=key, by=where)
+            self._forget(number)
 
-    def _note(self, message: Message, answer: Published) -> None:
-        if answer is Published.RETURNED and message.routing_key.startswith(_A_DECISION):
-            self.unrouted += 1
-            self._log.error(
-                "no queue takes our decisions: bind one to the exchange",
-                exchange=DECISIONS,
-                key=message.routing_key,
-            )
-
-    def _note_audit(self, answers: Iterable[Published]) -> None:
-        lost = sum(answer is not Published.CONFIRMED for answer in answers)
-        if lost and not self.unaudited:
-            self._log.error("the audit stream does not take our messages", stream=AUDIT)
-        self.unaudited += lost
+    def _forget(self, number: int) -> None:
+        del self._unsent[number]
+        self._refused.pop(number, None)
+        self._taken.discard(number)
 
 
 _A_DECISION = f"{DecisionMade.name}."
 
 
-def _copies(message: Message) -> Iterator[Message]:
-    """Yield the copy of an output for the audit.
+def _copies(messages: Iterable[Message]) -> list[Message]:
+    """Return a batch with all outputs among the messages, for the audit; none if there are none.
 
-    A binding would do it too, but hide that no backend listens.
+    A binding would copy them too, but hide that no backend listens.
     """
-    if message.exchange == DECISIONS:
-        yield Message("", AUDIT, message.body, message.content_type, id=message.id)
+    outputs = [message.body for message in messages if message.exchange == DECISIONS]
+    body = b"[" + b",".join(outputs) + b"]"
+    return [Message("", AUDIT, body, BATCH, OUTPUTS)] if outputs else []
 
 
 def _answer(told: Published | BaseException) -> Published:

@@ -15,8 +15,9 @@ from uuid import uuid4
 
 from actors.journal import Journal, JournalError, LeaseLost
 from actors.lease import Lease, Work
+from actors.tasks import pause_for
 from actors.ticks import probe
-from actors.transport import ConnectionLost, Consumer, Delivery
+from actors.transport import ConnectionLost, Consumer, Delivery, TransportError
 
 PROBE_EVERY = 10.0
 """Seconds between the probes of who stands by, should a wake-up have gone astray."""
@@ -73,7 +74,7 @@ class Station:
             finally:
                 waiting.cancel()
             if pause:
-                await _wait(stop, pause)
+                await pause_for(pause, stop)
 
     async def _stand(self) -> float:
         """Stand in line once; returns how long to stay away from it then."""
@@ -116,6 +117,8 @@ class Station:
             return self._fails(str(error))
         except ConnectionLost:
             raise
+        except TransportError as error:
+            return self._fails(str(error))
         except Exception as error:  # noqa: BLE001 - a fault of ours costs this shard's lease alone
             self._log.error("a fault of ours ended the lease", exc_info=error)
             return self._fails("a fault of ours; the log has it")
@@ -144,14 +147,6 @@ class Station:
 async def _set_after(first: asyncio.Event, second: asyncio.Event) -> None:
     await first.wait()
     second.set()
-
-
-async def _wait(event: asyncio.Event, seconds: float) -> None:
-    try:
-        async with asyncio.timeout(seconds):
-            await event.wait()
-    except TimeoutError:
-        return
 
 
 async def _wait_for_either(one: asyncio.Event, other: asyncio.Event, seconds: float) -> None:

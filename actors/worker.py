@@ -11,10 +11,19 @@ from structlog.typing import FilteringBoundLogger
 from actors import layout
 from actors.census import Census
 from actors.clock import Clock
+from actors.layout import LayoutError
 from actors.lease import Work
 from actors.options import Options
 from actors.station import Standing, Station
-from actors.transport import CannotConnect, Connection, ConnectionLost, Transport
+from actors.streams import StreamMissing
+from actors.tasks import only, pause_for
+from actors.transport import (
+    Connection,
+    ConnectionLost,
+    TopologyConflict,
+    Transport,
+    TransportError,
+)
 from statecharts.policy import Policies
 
 FIRST_DELAY = 0.1
@@ -52,23 +61,44 @@ class Worker:
         self._name = name
         self._idle_since: float | None = None
         """When it stopped being ready, by the loop's clock."""
+        self._fault = "not ready"
+        """Why, as far as that is known."""
+        self._delay = FIRST_DELAY
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Work until `stop` is set; raises GivenUp, LayoutError, TransportError."""
+        """Work until `stop` is set; raises GivenUp, LayoutError, TopologyConflict."""
         self._idle_since = asyncio.get_running_loop().time()
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                giving_up = tasks.create_task(self._give_up_some_time())
+                await self._serve(stop)
+                giving_up.cancel()
+        except BaseExceptionGroup as several:
+            raise only(several, (GivenUp, LayoutError, TopologyConflict)) from None
+        self._log.info("stopped", **self.counts)
+
+    async def _serve(self, stop: asyncio.Event) -> None:
         while not stop.is_set():
-            connection = await self._connect(stop)
-            if connection is None:
-                break
+            connection, pause = None, 0.0
             try:
+                connection = await self._transport.connect()
+                self._log.info("connected", broker=connection.broker_version)
                 await self._work(connection, stop)
-            except ConnectionLost as lost:
-                self._log.warning("connection lost", reason=str(lost))
+            except TopologyConflict:
+                raise
+            except (TransportError, StreamMissing) as error:
+                self._fault = str(error)
+                pause = self._delay * random.uniform(0.5, 1.0)  # noqa: S311
+                self._delay = min(2 * self._delay, MAX_DELAY)
+                told = "cannot reach the broker" if connection is None else "connection lost"
+                self._log.warning(told, reason=str(error), again_in=round(pause, 2))
             finally:
                 self.stations = []
                 self._see_whether_ready()
-                await connection.close()
-        self._log.info("stopped", **self.counts)
+                if connection is not None:
+                    await connection.close()
+            if not stop.is_set():
+                await pause_for(pause, stop)
 
     async def _work(self, connection: Connection, stop: asyncio.Event) -> None:
         options = self._options
@@ -92,14 +122,13 @@ class Worker:
             async with asyncio.TaskGroup() as tasks:
                 beside = [
                     tasks.create_task(self._fail_when_lost(connection)),
-                    tasks.create_task(self._give_up_some_time()),
                     tasks.create_task(census.run()),
                 ]
                 await asyncio.gather(*(tasks.create_task(one.run(stop)) for one in self.stations))
                 for task in beside:
                     task.cancel()
         except BaseExceptionGroup as several:
-            raise _the_one(several) from None
+            raise only(several, (TransportError,)) from None
 
     def owns(self, shards: int) -> bool:
         """Say whether it owns so many shards, and all are live."""
@@ -113,61 +142,20 @@ class Worker:
             if not self.ready.is_set():
                 self._log.info("ready")
             self.ready.set()
-            self._idle_since = None
+            self._idle_since, self._delay = None, FIRST_DELAY
         elif self._idle_since is None:
             self._log.info("not ready")
             self.ready.clear()
             self._idle_since = asyncio.get_running_loop().time()
 
-    def _idle_for(self) -> float:
-        return asyncio.get_running_loop().time() - (self._idle_since or float("inf"))
-
     async def _give_up_some_time(self) -> None:
+        loop, patience = asyncio.get_running_loop(), self._options.give_up_seconds
         while True:
             await asyncio.sleep(1)
-            faults = [station.fault for station in self.stations if station.fault]
-            if self._idle_for() > self._options.give_up_seconds:
-                raise GivenUp("; ".join(faults) or "not ready for too long")
+            since = loop.time() if self._idle_since is None else self._idle_since
+            if loop.time() - since > patience:
+                faults = [station.fault for station in self.stations if station.fault]
+                raise GivenUp("; ".join(faults) or self._fault)
 
     async def _fail_when_lost(self, connection: Connection) -> None:
         raise ConnectionLost(await asyncio.shield(connection.lost))
-
-    # -- Connecting
-
-    async def _connect(self, stop: asyncio.Event) -> Connection | None:
-        """Connect, with jittered back-off; None if told to stop meanwhile."""
-        delay = FIRST_DELAY
-        while not stop.is_set():
-            try:
-                connection = await self._transport.connect()
-            except CannotConnect as error:
-                left = self._options.give_up_seconds - self._idle_for()
-                if left <= 0:
-                    raise GivenUp(str(error)) from None
-                pause = min(delay * random.uniform(0.5, 1.0), left)  # noqa: S311
-                self._log.warning(
-                    "cannot reach the broker", reason=str(error), again_in=round(pause, 1)
-                )
-                delay = min(2 * delay, MAX_DELAY)
-                await _pause(pause, stop)
-            else:
-                self._log.info("connected", broker=connection.broker_version)
-                return connection
-        return None
-
-
-def _the_one(several: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Return what ended the work; the whole group if that is anything unexpected."""
-    one: BaseException = several
-    while isinstance(one, BaseExceptionGroup):
-        one = one.exceptions[0]
-    _, others = several.split((ConnectionLost, GivenUp))
-    return several if others else one
-
-
-async def _pause(seconds: float, stop: asyncio.Event) -> None:
-    try:
-        async with asyncio.timeout(seconds):
-            await stop.wait()
-    except TimeoutError:
-        return

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.broker.nodes import FLAVOURS, BrokerMissingError, Installation, Node, find, running
+from tests.broker.cluster import Cluster, clustered
+from tests.broker.installation import FLAVOURS, BrokerMissingError, Installation, find
+from tests.broker.nodes import Node, running
 
 
 @dataclass(frozen=True)
@@ -19,7 +21,7 @@ class Broker:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if {"broker", "own_node"} & set(getattr(item, "fixturenames", ())):
+        if {"broker", "own_node", "cluster"} & set(getattr(item, "fixturenames", ())):
             item.add_marker("broker")
 
 
@@ -42,6 +44,16 @@ def own_node(request: pytest.FixtureRequest) -> Iterator[Node]:
     """Give a node that the test may kill and restart; costs six seconds for each version."""
     with running(installed(request.param)) as node:
         yield node
+
+
+@pytest.fixture(scope="module", params=FLAVOURS)
+def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """Give three nodes as one broker; costs a quarter of a minute for each version and module.
+
+    The tests of a module share it: each leaves it as found, all nodes running and none cut off.
+    """
+    with clustered(installed(request.param)) as cluster:
+        yield cluster
 
 
 def installed(flavour: str) -> Installation:

@@ -78,7 +78,7 @@ class Journal:
         journal that is missing or cannot be read, LeaseLost, ConnectionLost.
         """
         if test:
-            await self._publish(Message("", self._stream, b"", kind="seatwarden.test"))
+            await self._publish(Message("", self._stream, b"test", kind="seatwarden.test"))
         until = await self.begin()
         last = await reading.last_counting(self._connection, self._stream, until)
         if last is None:

@@ -47,8 +47,8 @@ class Counting:
     the one before as counting.
     """
 
-    def __init__(self, *, proven: bool) -> None:
-        """`proven`: nothing lies before, or the first record is known to count."""
+    def __init__(self, *, proven: bool = False) -> None:
+        """`proven`: the first record is known to count."""
         self._epoch = -1
         self._next = 0
         self._proven = proven
@@ -105,16 +105,13 @@ async def last_counting(connection: Connection, stream: str, until: int) -> Foun
     window = FIRST_WINDOW
     while True:
         since = max(0, until - window)
-        counting, last, begins = Counting(proven=since == 0), None, None
+        counting, last = Counting(), None
         async with streams.messages(connection, stream, since, until) as read:
             async for delivery in read:
-                begins = delivery.offset if begins is None else begins
                 for found in counting.hear(delivery):
                     last = found
-        if last is not None:
+        if last is not None or since == 0:
             return last
-        if begins is None or begins > since or since == 0:
-            return None  # the stream's oldest message has been read
         window *= 2
 
 

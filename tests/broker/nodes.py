@@ -1,55 +1,27 @@
 """Private RabbitMQ nodes: started for tests, on loopback, gone without a trace afterwards.
 
-A node may be killed, restarted and looked into; nothing else on the machine notices. Two versions
-are tested: 3.10 as Debian 12 ships it, and 4.x, which is either installed or runs from the folder
-that ``tests/setup.sh`` prepared with Debian 13's packages.
+A node may be killed, frozen, restarted and looked into; nothing else on the machine notices.
 """
 
 import itertools
 import os
-import random
-import shutil
-import signal
 import socket
-import subprocess
-import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import pamqp.commands
 import pamqp.frame
 
-FLAVOURS = ("3.10", "4.x")
+from tests.broker.guard import Guarded
+from tests.broker.home import LOOPBACK, Home, NodeError, home
+from tests.broker.installation import SCRIPTS, Installation
+from tests.broker.ports import LOCALHOST, free_ports, is_open
+
 START_SECONDS = 90  # 6 on an idle machine; a busy one gets its time
 STOP_SECONDS = 30
-
-_PREFIX = {"3.10": "3.10.", "4.x": "4."}
-_SCRIPTS = "/usr/lib/rabbitmq/bin"  # Debian's wrappers in /usr/sbin would become another user
-_LOCALHOST = "127.0.0.1"
-
-# First, a watchdog: its pipe closes when the tests end, however they end, and it takes the group
-# along. Then epmd, Erlang's directory of nodes, in the foreground: Erlang would start a missing one
-# as a daemon, which outlives everything.
-_BOOT = f"""
-exec 3<&0 </dev/null
-{{ read -r _ <&3; kill -KILL 0; }} &
-epmd &
-until epmd -names >/dev/null 2>&1; do sleep 0.05; done
-exec {_SCRIPTS}/rabbitmq-server
-"""
-
-# The mounts belong to a namespace of their own and vanish with its last process, so none can be
-# left behind for somebody's `rm -rf` to follow.
-_ENTER = """
-mount --bind /proc "$0/proc"
-mount --bind /dev "$0/dev"
-mount --bind "$1" "$0/mnt"
-shift
-exec chroot "$0" "$@"
-"""
 
 _CONFIG = """
 disk_free_limit.absolute = 50MB
@@ -61,55 +33,17 @@ log.console.level = warning
 # What operators are told to set: the broker, not the publisher, says when a message arrived.
 _CONFIG_4 = "message_interceptors.incoming.set_header_timestamp.overwrite = true\n"
 
-
-class BrokerMissingError(Exception):
-    """The machine has no RabbitMQ of the wanted version; the message says how to get it."""
-
-
-class NodeError(Exception):
-    """The node did not start, or did not do what it was told; the message has its words."""
-
-
-@dataclass(frozen=True)
-class Installation:
-    """A RabbitMQ on this machine, in ``/`` or in a folder that holds another system."""
-
-    flavour: str
-    root: Path
-
-    def command(self, data: Path, *argv: str) -> list[str]:
-        """Return the command line for a program of this installation that works on ``data``."""
-        if self.root == Path("/"):
-            return list(argv)
-        return ["unshare", "--mount", "sh", "-ec", _ENTER, str(self.root), str(data), *argv]
-
-    def inside(self, data: Path) -> str:
-        """Return the path by which the installation's programs know ``data``."""
-        return str(data) if self.root == Path("/") else "/mnt"
-
-
-def find(flavour: str) -> Installation:
-    """Return the installation of that flavour.
-
-    Raises BrokerMissingError when there is none, or none that may be used by this user.
-    """
-    default = Path.home() / ".cache" / "seatwarden"
-    folder = Path(os.environ.get("SEATWARDEN_TEST_CACHE") or default) / "rabbitmq-4"
-    for root in (Path("/"), folder):
-        if any(root.glob(f"usr/lib/rabbitmq/lib/rabbitmq_server-{_PREFIX[flavour]}*")):
-            if root == folder and (os.geteuid() != 0 or not shutil.which("unshare")):
-                msg = f"RabbitMQ {flavour} in {folder} needs root and unshare (util-linux)"
-                raise BrokerMissingError(msg)
-            return Installation(flavour, root)
-    msg = f"no RabbitMQ {flavour} on this machine; as root on Debian, tests/setup.sh brings it"
-    raise BrokerMissingError(msg)
+_calls = itertools.count(1)
 
 
 @contextmanager
-def running(installation: Installation) -> Iterator["Node"]:
-    """Give a started node with empty data; afterwards both are gone."""
-    with tempfile.TemporaryDirectory(prefix="seatwarden-node-") as data:
-        node = Node(installation, Path(data))
+def running(installation: Installation, extra_config: str = "") -> Iterator["Node"]:
+    """Give a started node with empty data; afterwards both are gone.
+
+    `extra_config` are lines for rabbitmq.conf.
+    """
+    with home(installation) as place:
+        node = Node(place, extra_config=extra_config)
         try:
             node.start()
             yield node
@@ -120,69 +54,76 @@ def running(installation: Installation) -> Iterator["Node"]:
 class Node:
     """One RabbitMQ node. The methods block: in an async test, call the slow ones in a thread."""
 
-    def __init__(self, installation: Installation, data: Path) -> None:
-        """Prepare a node that keeps everything in ``data``; its ports stay the same for life."""
-        self.installation = installation
+    def __init__(self, place: Home, name: str = "rabbit", extra_config: str = "") -> None:
+        """Prepare a node that keeps everything in `place`; its ports stay the same for life."""
+        self.name = f"{name}@localhost"
+        self.installation = place.installation
         self.version = ""
-        self._data = data
-        self._port, distribution, epmd = _free_ports(3)
-        self._process: subprocess.Popen[bytes] | None = None
+        self._home = place
+        self._data = place.data / name
+        self._port, distribution = free_ports(2)
+        self._process: Guarded | None = None
         self._vhosts = itertools.count(1)
 
-        config = _CONFIG + (_CONFIG_4 if installation.flavour == "4.x" else "")
-        (data / "rabbitmq.conf").write_text(config)
-        (data / "enabled_plugins").write_text("[].\n")
-        inside = installation.inside(data)
-        loopback = "-kernel inet_dist_use_interface {127,0,0,1}"
-        # All of the environment: what the user has set for RabbitMQ or Erlang must not reach it.
+        self._data.mkdir()
+        config = _CONFIG + (_CONFIG_4 if self.installation.flavour == "4.x" else "")
+        (self._data / "rabbitmq.conf").write_text(config + extra_config)
+        (self._data / "enabled_plugins").write_text("[].\n")
+        inside = f"{place.inside}/{name}"
         self._environment = {
-            "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
-            "LANG": "C.UTF-8",
-            "HOME": inside,  # where Erlang keeps the cookie
-            "ERL_EPMD_ADDRESS": _LOCALHOST,
-            "ERL_EPMD_PORT": str(epmd),
-            "RABBITMQ_NODENAME": "rabbit@localhost",
-            "RABBITMQ_NODE_IP_ADDRESS": _LOCALHOST,
+            **place.environment,
+            "RABBITMQ_NODENAME": self.name,
+            "RABBITMQ_NODE_IP_ADDRESS": LOCALHOST,
             "RABBITMQ_NODE_PORT": str(self._port),
             "RABBITMQ_DIST_PORT": str(distribution),
-            "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": loopback,
-            "RABBITMQ_CTL_ERL_ARGS": loopback,
+            "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": LOOPBACK,
             "RABBITMQ_MNESIA_BASE": f"{inside}/mnesia",
             "RABBITMQ_LOG_BASE": f"{inside}/log",
             "RABBITMQ_ENABLED_PLUGINS_FILE": f"{inside}/enabled_plugins",
             "RABBITMQ_CONFIG_FILE": f"{inside}/rabbitmq.conf",
             "RABBITMQ_ADVANCED_CONFIG_FILE": f"{inside}/none.config",
             "RABBITMQ_CONF_ENV_FILE": "/dev/null",
+            "ERL_CRASH_DUMP": f"{inside}/erl_crash.dump",
         }
+
+    def __repr__(self) -> str:
+        return f"Node({self.name!r})"
+
+    @property
+    def port(self) -> int:
+        """Where clients connect."""
+        return self._port
 
     @property
     def url(self) -> str:
         """The address of the node's default virtual host."""
-        return f"amqp://guest:guest@{_LOCALHOST}:{self._port}/"
+        return f"amqp://guest:guest@{LOCALHOST}:{self._port}/"
 
     def start(self) -> None:
         """Start the node and wait until it takes connections; NodeError when it does not."""
+        start([self])
+
+    def launch(self) -> None:
+        """Start the node and wait for nothing."""
+        assert self._process is None
+        command = self.installation.command(self._home.data, f"{SCRIPTS}/rabbitmq-server")
         with self._log.open("ab") as log:
-            self._process = subprocess.Popen(
-                self.installation.command(self._data, "sh", "-c", _BOOT),
-                env=self._environment,
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-        deadline = time.monotonic() + START_SECONDS
+            self._process = Guarded(command, self._environment, log, log)
+
+    def wait(self, deadline: float) -> None:
+        """Wait until the node takes connections; NodeError when it does not."""
+        assert self._process is not None
         while True:
             try:
                 self.version = _greeting(self._port)
             except OSError:
-                ended = self._process.poll()
+                ended = self._process.status
                 if ended is None and time.monotonic() < deadline:
                     time.sleep(0.05)
                     continue
-                self.kill()
                 why = "took too long" if ended is None else f"ended with {ended}"
-                raise NodeError(f"the node {why}; its last words:\n{self._last_words()}") from None
+                msg = f"{self.name} {why}; its last words:\n{self._last_words()}"
+                raise NodeError(msg) from None
             return
 
     def stop(self) -> None:
@@ -197,11 +138,28 @@ class Node:
         process, self._process = self._process, None
         if process is None:
             return
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        # The broker itself is the shell's child, not ours: it is gone when its port is.
-        while _is_open(self._port):
+        process.kill()
+        # The broker itself is the script's child, not ours: it is gone when its port is.
+        while is_open(self._port):
             time.sleep(0.01)
+
+    def freeze(self) -> None:
+        """Stop the node in the middle of what it does: its connections stay, and nobody answers."""
+        assert self._process is not None
+        self._process.freeze()
+
+    def thaw(self) -> None:
+        """Let a frozen node go on."""
+        assert self._process is not None
+        self._process.thaw()
+
+    def takes_clients(self) -> bool:
+        """Return whether the node greets who connects: it runs, neither frozen nor paused."""
+        try:
+            _greeting(self._port)
+        except OSError:
+            return False
+        return True
 
     def restart(self) -> None:
         """Stop the node and start it again with the same ports and data."""
@@ -213,16 +171,17 @@ class Node:
 
         Raises NodeError when Erlang does.
         """
-        cookie = (self._data / ".erlang.cookie").read_text()
-        call = ("erl_call", "-n", "rabbit@localhost", "-c", cookie, "-e")
-        answer = self._run(*call, told=f"{expression}.\n")
+        me = f"test-{os.getpid()}-{next(_calls)}"  # two callers of one name would get in their way
+        call = ("erl_call", "-h", me, "-n", self.name, "-c", self._home.cookie, "-e")
+        answer = self._home.run(self._environment, *call, told=f"{expression}.\n")
         if not answer.startswith("{ok, "):
             raise NodeError(f"{expression}: {answer}")
         return answer.removeprefix("{ok, ").removesuffix("}")
 
     def ctl(self, *arguments: str) -> str:
         """Run rabbitmqctl and return what it prints; takes a second. Raises NodeError."""
-        return self._run(f"{_SCRIPTS}/rabbitmqctl", "--quiet", *arguments)
+        argv = (f"{SCRIPTS}/rabbitmqctl", "--quiet", *arguments)
+        return self._home.run(self._environment, *argv)
 
     @contextmanager
     def vhost(self) -> Iterator[str]:
@@ -240,14 +199,33 @@ class Node:
             self.eval(f'rabbit_vhost:delete(<<"{name}">>, <<"tests">>)')
 
     @contextmanager
-    def alarm(self) -> Iterator[None]:
-        """Let the node believe that its memory is used up: it blocks all who publish."""
-        resource = "{resource_limit, memory, node()}"
-        self.eval(f"rabbit_alarm:set_alarm({{{resource}, []}})")
+    def alarm(self, resource: Literal["memory", "disk"] = "memory") -> Iterator[None]:
+        """Let the node believe that its memory or disk is used up: it blocks all who publish."""
+        alarm = f"{{resource_limit, {resource}, node()}}"
+        self.eval(f"rabbit_alarm:set_alarm({{{alarm}, []}})")
         try:
             yield
         finally:
-            self.eval(f"rabbit_alarm:clear_alarm({resource})")
+            self.eval(f"rabbit_alarm:clear_alarm({alarm})")
+
+    @contextmanager
+    def consumer_timeout(self, seconds: float) -> Iterator[None]:
+        """Let channels be closed that keep a delivery for so long; holds for channels yet to open.
+
+        The broker looks every minute, whatever `consumer_timeout` says, and no line of
+        rabbitmq.conf changes that; here it looks every second.
+        """
+        wanted = {"consumer_timeout": round(seconds * 1000), "channel_tick_interval": 1000}
+        before = {
+            key: self.eval(f"element(2, application:get_env(rabbit, {key}))") for key in wanted
+        }
+        try:
+            for key, value in wanted.items():
+                self.eval(f"application:set_env(rabbit, {key}, {value})")
+            yield
+        finally:
+            for key, old in before.items():
+                self.eval(f"application:set_env(rabbit, {key}, {old})")
 
     @property
     def _log(self) -> Path:
@@ -256,39 +234,19 @@ class Node:
     def _last_words(self) -> str:
         return "\n".join(self._log.read_text(errors="replace").splitlines()[-30:])
 
-    def _run(self, *argv: str, told: str = "") -> str:
-        done = subprocess.run(
-            self.installation.command(self._data, *argv),
-            env=self._environment,
-            input=told,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=STOP_SECONDS,
-            check=False,
-        )
-        if done.returncode != 0:
-            raise NodeError(f"{' '.join(argv)} ended with {done.returncode}: {done.stdout}")
-        return done.stdout.strip()
 
-
-def _free_ports(count: int) -> list[int]:
-    """Return ports that nobody uses, below those that the system lends to outgoing connections.
-
-    From the lent ones, a client that keeps trying while its broker is away could be given the
-    broker's own port and then talk to itself.
-    """
-    free: list[int] = []
-    while len(free) < count:
-        port = random.randrange(20_000, 32_000)
-        if port not in free and not _is_open(port):
-            free.append(port)
-    return free
-
-
-def _is_open(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex((_LOCALHOST, port)) == 0
+def start(nodes: Sequence[Node]) -> None:
+    """Start nodes together and wait until all take connections; if one does not, none runs."""
+    deadline = time.monotonic() + START_SECONDS
+    try:
+        for node in nodes:
+            node.launch()
+        for node in nodes:
+            node.wait(deadline)
+    except BaseException:
+        for node in nodes:
+            node.kill()
+        raise
 
 
 def _greeting(port: int) -> str:
@@ -296,7 +254,7 @@ def _greeting(port: int) -> str:
 
     RabbitMQ opens its port last of all, so who is greeted may go on.
     """
-    with socket.create_connection((_LOCALHOST, port), timeout=5) as connection:
+    with socket.create_connection((LOCALHOST, port), timeout=1) as connection:
         connection.sendall(b"AMQP\x00\x00\x09\x01")
         received = b""
         while not received.endswith(b"\xce"):  # the octet that ends a frame

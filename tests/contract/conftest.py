@@ -4,7 +4,8 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from tests.broker.nodes import FLAVOURS, Node, running
+from tests.broker.installation import FLAVOURS
+from tests.broker.nodes import Node, running
 from tests.conftest import installed
 from tests.contract.site import MemorySite, RabbitSite, Site
 

@@ -12,7 +12,7 @@ from actors.memory import MemoryBroker, MemoryConnection, MemoryTransport
 from actors.rabbit import RabbitTransport
 from actors.transport import Connection, Delivery, Transport
 from tests.broker.nodes import Node
-from tests.contract.proxy import Proxy
+from tests.broker.proxy import Proxy
 
 SOON = 10  # seconds; what a test waits for comes in milliseconds
 

@@ -29,8 +29,8 @@ from actors.transport import (
     TransportError,
 )
 from tests.broker.nodes import Node
+from tests.broker.proxy import Proxy
 from tests.conftest import Broker
-from tests.contract.proxy import Proxy
 from tests.contract.site import SOON, eventually, reason
 
 SHARD = Topology(queues=(Queue("shard"),))

@@ -19,7 +19,7 @@ from actors.options import Options
 from actors.slots import routing_key
 from actors.ticks import KIND
 from actors.topology import DEAD_LETTERS, DECISIONS, EVENTS, Layout, common
-from actors.transport import Binding, Connection, Delivery, Message, Queue, Topology
+from actors.transport import Binding, Connection, Delivery, Message, Published, Queue, Topology
 from actors.worker import Worker
 from statecharts.instants import SECOND, from_rfc3339, from_seconds, to_rfc3339
 
@@ -119,7 +119,7 @@ class House:
     async def publish_raw(self, body: bytes, key: str) -> None:
         """Publish bytes as they are."""
         assert self._backend is not None
-        await self._backend.publish(Message(EVENTS, key, body))
+        assert await self._backend.publish(Message(EVENTS, key, body)) is Published.CONFIRMED
         await settle()
 
     async def forge_tick(self, body: bytes) -> None:
@@ -201,6 +201,7 @@ async def a_house(options: Options | None = None, *, stamps: bool = False) -> As
     house = House(options, stamps=stamps)
     await house.listen()
     house.begin()
+    await house.worker.ready.wait()
     await settle()
     yield house
     await house.stop()
