@@ -1,9 +1,9 @@
 """The command `seatwarden explain`: it reads the audit stream and prints the turns asked for.
 
-A stream has no end while the service runs, and what a broker counts in it is only about right.  So
-reading ends with the first message that was written later than the command began (by `MARGIN`, for
-clocks that differ), or when nothing has come for `QUIET` once as much has come as the broker
-counted, or for `PATIENCE` whatever it counted.
+A stream has no end while the service runs, and a broker counts what is in it late (RabbitMQ says 0
+right after a publish).  So reading ends with the first message that was written later than the
+command began (by `MARGIN`, for clocks that differ), or when nothing has come for `QUIET` once as
+much has come as was counted, or for `PATIENCE` whatever was counted or before anything has come.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ async def _all(connection: Connection, began: int) -> AsyncIterator[Delivery]:
     count = 0
     try:
         while True:
-            delivery = await _next(come, QUIET if count >= survey.messages else PATIENCE)
+            delivery = await _next(come, QUIET if 0 < count >= survey.messages else PATIENCE)
             if delivery is None:
                 break
             count += 1
