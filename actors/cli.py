@@ -10,7 +10,7 @@ from typing import Annotated, Any, BinaryIO, NoReturn
 
 import typer
 
-from actors import diagrams, policies, scenarios, simulate
+from actors import diagrams, explaining, policies, scenarios, simulate
 from actors.demo import command as demo
 from actors.layout import LayoutError
 from actors.logs import make_log
@@ -37,6 +37,7 @@ policy = typer.Typer(help="Policies, and an operator's tests of them.", no_args_
 app.add_typer(policy, name="policy")
 app.command("diagram")(diagrams.diagram)
 app.command("demo")(demo.demo)
+app.command("explain")(explaining.explain)
 app.add_typer(operating.topology, name="topology")
 app.command("shards")(operating.shards)
 app.command("reshard")(operating.reshard)

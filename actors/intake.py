@@ -191,6 +191,7 @@ class Intake:
 
     def _refused(self, delivery: Delivery, refusal: Refusal, now: int) -> list[Message]:
         """Refuse a message that the shard has not seen."""
+        self.shard.note_refused(refusal, now)
         notice = refused(refusal, now, long(delivery.body.hex()))
         return [*self._told([notice]), *self._dead(delivery, refusal, now)]
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from structlog.typing import FilteringBoundLogger
 
+from actors.audit import audit_messages
 from actors.clock import Clock
 from actors.intake import Intake
 from actors.journal import Journal, LeaseLost, Owner, Record
@@ -128,7 +129,8 @@ class Lease:
     def _begin(self, restored: Record) -> None:
         work = self._work
         options, clock = work.options, work.clock
-        shard = Shard(work.policies, max_clock_lag=from_seconds(options.max_clock_lag))
+        lag = from_seconds(options.max_clock_lag)
+        shard = Shard(work.policies, max_clock_lag=lag, timelines=True)
         self._intake = Intake(shard, options, work.log, work.counts, restored, clock.now())
         self._outbox = Outbox(work.log)
         self._outbox.restore(restored.outbox, restored.sent_through)
@@ -207,6 +209,7 @@ class Lease:
     async def _commit(self, messages: list[Message]) -> None:
         """Write one record; when it is committed, its messages go out."""
         intake = self._intake
+        messages.extend(audit_messages(intake.shard.take_timelines()))
         record = Record(
             intake.shard.take_changes(),
             self._outbox.add(messages),

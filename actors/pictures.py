@@ -10,7 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from actors import story as stories
 from actors.deadlines import SeatKey
+from actors.story import Story
 from statecharts import seat as seats
 from statecharts.policy import Policy
 from statecharts.presence import Reset
@@ -25,6 +27,8 @@ class Known(NamedTuple, Generic[Value]):
 
     value: Value
     touched: int
+    story: Story | None = None
+    """Of a seat's turn, where stories are told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +69,18 @@ def load(plain: Mapping[str, Any], policies: Mapping[str, Policy]) -> Picture:
 
 def dump_seat(known: Known[Seat]) -> dict[str, Any]:
     """Return one seat as JSON types."""
-    return {"touched": known.touched, **seats.dump(known.value)}
+    story = {} if known.story is None else {"story": stories.dump(known.story)}
+    return {"touched": known.touched, **seats.dump(known.value), **story}
 
 
 def load_seat(plain: Mapping[str, Any], policies: Mapping[str, Policy]) -> Known[Seat]:
     """Return the seat that `dump_seat` gave; raises SnapshotError (see `seat.load`)."""
-    return Known(seats.load(plain, policies), plain["touched"])
+    story = plain.get("story")
+    return Known(
+        seats.load(plain, policies),
+        plain["touched"],
+        None if story is None else stories.load(story),
+    )
 
 
 def dump_table(table_id: str, known: Known[Table]) -> list[Any]:
