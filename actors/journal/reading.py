@@ -161,7 +161,7 @@ class _Whole:
 
     def __init__(self) -> None:
         self.checkpoint = Checkpoint()
-        self._seats: dict[tuple[str, int], dict[str, Any]] = {}
+        self._seats: dict[tuple[str, int], list[Any]] = {}
         self._tables: dict[str, list[Any]] = {}
         self._policies: dict[str, Any] = {}
         self._outbox: deque[Outgoing] = deque()
@@ -170,7 +170,7 @@ class _Whole:
 
     def lay(self, at: int, plain: dict[str, Any]) -> None:
         """Lay the next record over."""
-        seats = {(seat["table_id"], seat["number"]): seat for seat in plain["seats"]}
+        seats = {pictures.seat_of(seat): seat for seat in plain["seats"]}
         tables = {table[0]: table for table in plain["tables"]}
         gone = [(table_id, number) for table_id, number in plain["seats_gone"]]
         self._seats.update(seats)
