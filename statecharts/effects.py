@@ -105,6 +105,8 @@ def enter_buffer(step: Step, row: Row) -> None:
     turn = step.turn
     buffer_end = step.at + turn.policy.buffer
     grace_end = buffer_end + turn.policy.grace_for(turn.pot, turn.big_blind)
+    if turn.at_end:  # before the moved end he may have returned, and left again
+        grace_end = max(grace_end, step.at + turn.policy.after_return)
     step.seat.turn = turn._replace(
         bank_used=bank_used(step, row, turn),
         at_end=(*turn.at_end, *_there(step, turn, step.at)),

@@ -21,6 +21,8 @@ SETTLE = 3 * SECOND
 OTHERS: dict[str, dict[str, object]] = {
     "away-only": {"buffer_for": "away"},
     "always": {"time_bank_while_away": "always", "min_seconds_after_return": 10},
+    "after": {"min_seconds_after_return": 60},
+    "no-grace": {"away_before_turn": "no_grace"},
     "never": {"time_bank_while_away": "never", "buffer_seconds": 0.5},
 }
 POLICIES = Policies(
@@ -171,6 +173,12 @@ FREE = {"to_call": 0, "contributed": 50, "pots": [150], "big_blind": 100}
     [(14, 0, "lost", "s1"), (2, 0, "up", "s1")],
     {**IN_POT, "time_bank_seconds": 5},
     0, 0, [breaks(5, 4)],
+)  # fmt: skip
+# He returned before the moved end, for the policy's minimum, and left again.
+@example(
+    [(5, 0, "lost", "s1"), (6, 0, "up", "s1"), (1, 0, "lost", "s1")],
+    {**IN_POT, "policy": "after"},
+    0, 0, [breaks(7, 4)],
 )  # fmt: skip
 # What shows that he was there comes when it would have been settled that he was away.
 @example(
