@@ -10,8 +10,9 @@ from typing import Annotated, Any, BinaryIO, NoReturn
 
 import typer
 
-from actors import diagrams, explaining, policies, scenarios, simulate
+from actors import diagrams, policies, scenarios, simulate
 from actors.demo import command as demo
+from actors.explaining import command as explaining
 from actors.layout import LayoutError
 from actors.logs import make_log
 from actors.operating import command as operating

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 
 from structlog.typing import FilteringBoundLogger
 
-from actors.audit import audit_messages
 from actors.clock import Clock
 from actors.intake import Intake
 from actors.journal import Journal, LeaseLost, Owner, Record
 from actors.options import Options
 from actors.outbox import Outbox
 from actors.shard import Shard
+from actors.stories.audit import audit_messages
 from actors.tasks import only
 from actors.ticks import Ticker, is_probe
 from actors.transport import Connection, ConnectionLost, Consumer, Delivery, Message, Published

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from actors import story as stories
 from actors.deadlines import SeatKey
-from actors.story import Story
+from actors.stories import story as stories
+from actors.stories.story import Story
 from statecharts import seat as seats
 from statecharts.policy import Policy
 from statecharts.presence import Reset

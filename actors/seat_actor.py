@@ -5,7 +5,7 @@ Its mailbox is its place in the shard's queue: the shard hands it what concerns 
 
 from __future__ import annotations
 
-from actors.story import Story
+from actors.stories.story import Story
 from statecharts import kernel
 from statecharts.events import Event
 from statecharts.kernel import Outcome

@@ -12,12 +12,12 @@ from enum import StrEnum
 from functools import partial
 
 from actors.deadlines import Deadlines, SeatKey
-from actors.entries import Heard
 from actors.pictures import Known, Picture
 from actors.seat_actor import SeatActor
-from actors.story import of_turn
-from actors.teller import Teller
-from actors.timeline import Timeline
+from actors.stories.entries import Heard
+from actors.stories.story import of_turn
+from actors.stories.teller import Teller
+from actors.stories.timeline import Timeline
 from statecharts.decisions import EventRefused, Output
 from statecharts.digests import short
 from statecharts.events import Event

@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.explain import told
+from actors.explaining.words import told
 from actors.shard import Shard
-from actors.story import MAX_ENTRIES
-from actors.timeline import Timeline
+from actors.stories.story import MAX_ENTRIES
+from actors.stories.timeline import Timeline
 from statecharts.chart import OPEN
 from statecharts.decisions import SeatChanged, TurnUncovered
 from statecharts.instants import SECOND

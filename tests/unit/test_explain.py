@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from rich.console import Console
 from typer.testing import CliRunner, Result
 
-from actors import explaining
-from actors.audit import KIND, audit_messages
 from actors.cli import app
-from actors.explain import explained, fullest, told
-from actors.explaining import Wanted, printed, search
+from actors.explaining import command as explaining
+from actors.explaining.command import Wanted, printed, search
+from actors.explaining.words import explained, fullest, told
 from actors.memory import MemoryBroker, MemoryTransport
-from actors.timeline import Timeline
+from actors.stories.audit import KIND, audit_messages
+from actors.stories.timeline import Timeline
+from actors.streams import StreamMissing
 from actors.topology import AUDIT, common
-from actors.transport import CannotConnect, ConnectionLost, Delivery, Survey
-from statecharts.instants import SECOND, from_rfc3339
+from actors.transport import CannotConnect, Connection, Message
+from statecharts.instants import SECOND
 from statecharts.surroundings import Interruption
 from tests.stories import (
     DISCARD,
@@ -268,65 +266,6 @@ def test_json_has_the_answer_beside_the_record() -> None:
 # -- Reading the stream
 
 
-@dataclass
-class Stream:
-    """A connection to a stream: `live` messages come while it is read, for ever."""
-
-    bodies: list[bytes]
-    live: bytes | None = None
-    counted: int | None = None
-    exists: bool = True
-    acknowledged: list[int] = field(default_factory=list)
-    closed: bool = False
-
-    def __post_init__(self) -> None:
-        self.lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-
-    async def survey(self, queue: str) -> Survey | None:
-        assert queue == AUDIT
-        counted = len(self.bodies) if self.counted is None else self.counted
-        return Survey(counted, 0) if self.exists else None
-
-    async def read(
-        self,
-        stream: str,
-        deliver: Callable[[Delivery], None],
-        *,
-        since: int | Literal["first", "next"],
-        prefetch: int,
-    ) -> Stream:
-        assert (stream, since) == (AUDIT, "first")
-        for number, body in enumerate(self.bodies[:prefetch], 1):
-            deliver(Delivery(number, "", AUDIT, body, kind=KIND, offset=number - 1))
-        self._rest = (deliver, prefetch)
-        self._task = asyncio.create_task(self._go_on(deliver, prefetch))
-        return self
-
-    async def _go_on(self, deliver: Callable[[Delivery], None], sent: int) -> None:
-        while self.live is not None:
-            await asyncio.sleep(0)
-            sent += 1
-            deliver(Delivery(sent, "", AUDIT, self.live, kind=KIND))
-
-    async def acknowledge(self, tag: int, *, multiple: bool = False) -> None:
-        assert multiple
-        deliver, prefetch = self._rest
-        last = self.acknowledged[-1] if self.acknowledged else 0
-        self.acknowledged.append(tag)
-        for number in range(last + prefetch + 1, min(tag + prefetch, len(self.bodies)) + 1):
-            deliver(Delivery(number, "", AUDIT, self.bodies[number - 1], kind=KIND))
-
-    async def close(self) -> None:
-        self.closed = True
-        self._task.cancel()
-
-
-@pytest.fixture(autouse=True)
-def _in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(explaining, "QUIET", 0.01)
-    monkeypatch.setattr(explaining, "PATIENCE", 0.05)
-
-
 def body(*events: Told) -> bytes:
     return audit_messages(_timelines(*events))[0].body
 
@@ -349,11 +288,19 @@ OTHER = (
     Told("turn.started", 0, {**TURN, "turn_id": "h77-13"}),
     Told("turn.acted", 3, {**PLAYED, "turn_id": "h77-13"}),
 )
-NOW = from_rfc3339("2026-03-02T00:00:00Z")
 
 
-async def found(stream: Stream, **wanted: Any) -> list[str]:
-    come = await search(stream, Wanted(**wanted), NOW)  # type: ignore[arg-type]
+async def connected(*bodies: bytes) -> Connection:
+    """Return a connection to a broker with these messages in the audit stream."""
+    connection = await MemoryTransport(MemoryBroker()).connect()
+    await connection.declare(common())
+    for one in bodies:
+        await connection.publish(Message("", AUDIT, one, kind=KIND))
+    return connection
+
+
+async def found(*bodies: bytes, **wanted: Any) -> list[str]:
+    come = await search(await connected(*bodies), Wanted(**wanted))
     return [record["data"]["turn_id"] for record in come]
 
 
@@ -372,45 +319,26 @@ async def found(stream: Stream, **wanted: Any) -> list[str]:
 async def test_turns_are_found_by_turn_table_hand_and_time(
     wanted: dict[str, Any], expected: list[str]
 ) -> None:
-    stream = Stream([b"\xff", body(*FOLDED), body(*OTHER), b"{}"])
-    assert await found(stream, **wanted) == expected
-    assert stream.closed
+    bodies = (b"\xff", body(*FOLDED), body(*OTHER), b"{}")
+    assert await found(*bodies, **wanted) == expected
 
 
 async def test_a_long_stream_is_read_to_its_end() -> None:
-    stream = Stream([*[b"{}"] * 3000, body(*FOLDED)])
-    assert await found(stream, turn="h77-12") == ["h77-12"]
-    assert stream.acknowledged
+    assert await found(*[b"{}"] * 3000, body(*FOLDED), turn="h77-12") == ["h77-12"]
 
 
-async def test_a_stream_that_goes_on_is_read_up_to_now() -> None:
-    live = b'[{"type":"x","time":"2026-03-02T00:00:03.000000Z"}]'
-    assert await found(Stream([body(*FOLDED)], live), turn="h77-12") == ["h77-12"]
-
-
-async def test_a_broker_that_counts_too_many_is_not_waited_for_in_vain() -> None:
-    assert await found(Stream([body(*FOLDED)], counted=99), turn="h77-12") == ["h77-12"]
-
-
-async def test_the_stream_of_a_broker_is_read() -> None:
-    connection = await MemoryTransport(MemoryBroker()).connect()
-    await connection.declare(common())
+async def test_the_fuller_record_of_a_turn_is_the_one_that_is_told() -> None:
+    connection = await connected()
     for message in (*audit_messages(_timelines(*OTHER)), *audit_messages(_timelines(*FOLDED))):
         await connection.publish(message)
-    (record,) = await search(connection, Wanted(turn="h77-12"), NOW)
+    (record,) = await search(connection, Wanted(turn="h77-12"))
     assert record["data"]["entries"][-1]["to"] == "idle"
-    await connection.close()
 
 
-async def test_no_stream_holds_no_turn() -> None:
-    assert await found(Stream([], exists=False), turn="h77-12") == []
-
-
-async def test_a_connection_that_is_lost_is_no_end_of_the_stream() -> None:
-    stream = Stream([body(*FOLDED)])
-    stream.lost.set_result("pulled")
-    with pytest.raises(ConnectionLost, match="pulled"):
-        await found(stream, turn="h77-12")
+async def test_a_missing_stream_is_told() -> None:
+    connection = await MemoryTransport(MemoryBroker()).connect()
+    with pytest.raises(StreamMissing, match=f"{AUDIT} is missing"):
+        await search(connection, Wanted(turn="h77-12"))
 
 
 # -- The command

@@ -10,13 +10,13 @@ from unittest.mock import patch
 import pydantic_core
 import pytest
 
-from actors.audit import CONTENT_TYPE, KIND, audit_messages, records
-from actors.explain import told as told_lines
+from actors.explaining.words import told as told_lines
 from actors.pictures import Picture, dump, load
 from actors.shard import Shard
-from actors.story import FIRST, MAX_ENTRIES
-from actors.teller import Teller
-from actors.timeline import Timeline, fullness
+from actors.stories.audit import CONTENT_TYPE, KIND, audit_messages, records
+from actors.stories.story import FIRST, MAX_ENTRIES
+from actors.stories.teller import Teller
+from actors.stories.timeline import Timeline, fullness
 from actors.topology import AUDIT
 from actors.transport import Delivery
 from statecharts import kernel
@@ -193,7 +193,7 @@ def test_a_message_that_is_no_event_is_told_where_it_names_a_seat_with_a_turn() 
 def test_a_story_in_another_form_is_dropped_and_the_turn_is_decided() -> None:
     played = Played().tell(*FOLDED[:3])
     plain = json.loads(json.dumps(dump(played.shard.picture())))
-    plain["seats"][0]["story"] = [1, 2]
+    plain["seats"][0][1] = [1, 2]
     played.shard = Shard(POLICIES, timelines=True)
     played.shard.restore(load(plain, POLICIES.by_digest))
     assert changes(played.end().entries) == ["buffer", "disconnection_grace", "auto_action"]
@@ -366,7 +366,7 @@ def test_no_turn_is_no_message() -> None:
 
 
 def test_a_huge_group_is_several_messages() -> None:
-    with patch("actors.audit.MAX_BYTES", 1):
+    with patch("actors.stories.audit.MAX_BYTES", 1):
         assert len(audit_messages(_timelines())) == 2
 
 

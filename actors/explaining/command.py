@@ -1,17 +1,10 @@
-"""The command `seatwarden explain`: it reads the audit stream and prints the turns asked for.
-
-A stream has no end while the service runs, and a broker counts what is in it late (RabbitMQ says 0
-right after a publish).  So reading ends with the first message that was written later than the
-command began (by `MARGIN`, for clocks that differ), or when nothing has come for `QUIET` once as
-much has come as was counted, or for `PATIENCE` whatever was counted or before anything has come.
-"""
+"""The command `seatwarden explain`: it reads the audit stream and prints the turns asked for."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, NamedTuple, NoReturn
 
 import pydantic_core
@@ -19,24 +12,15 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from actors.audit import records
-from actors.clock import SystemClock
-from actors.explain import Record, explained, fullest, told
+from actors.explaining.words import Record, explained, fullest, told
 from actors.settings import SettingsError, effective
+from actors.stories.audit import records
+from actors.streams import StreamMissing, end_of, messages
 from actors.topology import AUDIT
-from actors.transport import Connection, ConnectionLost, Delivery, TransportError
-from statecharts.instants import SECOND, from_rfc3339, to_rfc3339
+from actors.transport import Connection, Since, TransportError
+from statecharts.instants import from_rfc3339, to_datetime
 
 NOT_FOUND, UNUSABLE = 1, 2
-
-MARGIN = 2 * SECOND
-QUIET = 1.0
-PATIENCE = 5.0
-PREFETCH = 1000
-ACKNOWLEDGE_EVERY = 250
-
-_TIME = re.compile(rb'"time":"([^"]{27})"')
-"""The envelope's comes first; written by us, so that stamps compare as their texts do."""
 
 
 class Wanted(NamedTuple):
@@ -90,6 +74,8 @@ def explain(
         _stop(str(error), UNUSABLE)
     try:
         found = asyncio.run(_search(settings.amqp_url, wanted))
+    except StreamMissing as error:
+        _stop(f"{error}: nothing has been written yet, or --amqp names another broker", NOT_FOUND)
     except TransportError as error:
         _stop(f"the audit stream cannot be read: {error}", UNUSABLE)
     if not found:
@@ -110,54 +96,16 @@ def printed(found: Sequence[Record], console: Console) -> None:
             console.print(Text(line.text, style=line.style), soft_wrap=not console.is_terminal)
 
 
-async def search(connection: Connection, wanted: Wanted, began: int) -> list[Record]:
-    """Return the fullest record of each turn asked for; `began`: now (microseconds since 1970).
-
-    Raises ConnectionLost.
-    """
+async def search(connection: Connection, wanted: Wanted) -> list[Record]:
+    """Return the fullest record of each turn asked for; raises StreamMissing, ConnectionLost."""
+    since: Since = "first" if wanted.since is None else to_datetime(wanted.since)
+    until = await end_of(connection, AUDIT)
     found: list[Record] = []
-    async for delivery in _all(connection, began):
-        if wanted.may_be_in(delivery.body):
-            found += (one for one in records(delivery) if wanted.is_met(one))
+    async with messages(connection, AUDIT, since, until) as read:
+        async for delivery in read:
+            if wanted.may_be_in(delivery.body):
+                found += (one for one in records(delivery) if wanted.is_met(one))
     return fullest(found)
-
-
-async def _all(connection: Connection, began: int) -> AsyncIterator[Delivery]:
-    """Yield what is in the stream; nothing if there is no such stream."""
-    survey = await connection.survey(AUDIT)
-    if survey is None:
-        return
-    come: asyncio.Queue[Delivery] = asyncio.Queue()
-    consumer = await connection.read(AUDIT, come.put_nowait, since="first", prefetch=PREFETCH)
-    last = to_rfc3339(began + MARGIN).encode()
-    count = 0
-    try:
-        while True:
-            delivery = await _next(come, QUIET if 0 < count >= survey.messages else PATIENCE)
-            if delivery is None:
-                break
-            count += 1
-            yield delivery
-            written = _TIME.search(delivery.body)
-            if written and written[1] > last:
-                break
-            if count % ACKNOWLEDGE_EVERY == 0:
-                await consumer.acknowledge(delivery.tag, multiple=True)
-        if connection.lost.done():
-            raise ConnectionLost(connection.lost.result())
-    finally:
-        await consumer.close()
-
-
-async def _next(come: asyncio.Queue[Delivery], within: float) -> Delivery | None:
-    """Return the next message; None if none has come within so many seconds."""
-    if not come.empty():
-        return come.get_nowait()
-    try:
-        async with asyncio.timeout(within):
-            return await come.get()
-    except TimeoutError:
-        return None
 
 
 async def _search(url: str, wanted: Wanted) -> list[Any]:
@@ -165,7 +113,7 @@ async def _search(url: str, wanted: Wanted) -> list[Any]:
 
     connection: Connection = await RabbitTransport(url, name="seatwarden explain").connect()
     try:
-        return await search(connection, wanted, SystemClock().now())
+        return await search(connection, wanted)
     finally:
         await connection.close()
 

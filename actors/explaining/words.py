@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from actors.answer import answer
-from actors.spelling import clock, lasting, shown
-from actors.timeline import fullness
+from actors.explaining.answer import answer
+from actors.explaining.spelling import clock, lasting, shown
+from actors.stories.timeline import fullness
 from statecharts.digests import short
 from statecharts.instants import MILLISECOND, SECOND, from_rfc3339
 

@@ -10,7 +10,16 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from actors.story import Change, Decision, Entry, Input, KnownSession, Moved, Story, Uncovered
+from actors.stories.story import (
+    Change,
+    Decision,
+    Entry,
+    Input,
+    KnownSession,
+    Moved,
+    Story,
+    Uncovered,
+)
 from statecharts.chart import TABLE
 from statecharts.decisions import SOURCE
 from statecharts.digests import long

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from actors.spelling import clock, lasting, shown
+from actors.explaining.spelling import clock, lasting, shown
 from statecharts.instants import SECOND, from_rfc3339
 from statecharts.rules import Rule
 

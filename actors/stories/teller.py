@@ -5,10 +5,10 @@ It only looks at what a step was given and what came of it; nothing that is deci
 
 from __future__ import annotations
 
-from actors.entries import Heard, begun, entries_of, heard_by, noted, unread
 from actors.seat_actor import SeatActor
-from actors.story import Change, Entry, Input, Story, Uncovered
-from actors.timeline import Timeline
+from actors.stories.entries import Heard, begun, entries_of, heard_by, noted, unread
+from actors.stories.story import Change, Entry, Input, Story, Uncovered
+from actors.stories.timeline import Timeline
 from statecharts.decisions import TurnUncovered
 from statecharts.kernel import Outcome
 from statecharts.lines import Row, State

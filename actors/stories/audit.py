@@ -11,7 +11,7 @@ from typing import Any
 
 import pydantic_core
 
-from actors.timeline import TYPE, Timeline
+from actors.stories.timeline import TYPE, Timeline
 from actors.topology import AUDIT
 from actors.transport import Delivery, Message
 from statecharts.digests import long

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from actors.story import (
+from actors.stories.story import (
     Change,
     Decision,
     Entry,
