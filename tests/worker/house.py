@@ -36,15 +36,17 @@ QUEUE, JOURNAL = LAYOUT.queue(0), LAYOUT.journal(0)
 class House:
     """Everything stands still between calls; time passes in `pass_time` alone."""
 
-    def __init__(self, options: Options | None = None, *, stamps: bool = False) -> None:
+    def __init__(
+        self, options: Options | None = None, *, stamps: bool = False, shards: int = 1
+    ) -> None:
         self.clock = VirtualClock(START)
         self.broker = MemoryBroker(self.clock, stamps=stamps)
-        self.options = replace(options or Options(), shards=1)
+        self.options = replace(options or Options(), shards=shards)
         self.log = structlog.wrap_logger(structlog.ReturnLogger())
         self.told: list[dict[str, Any]] = []
         self.worker = self._worker()
         self._stop = asyncio.Event()
-        self._running: asyncio.Task[None] | None = None
+        self.running: asyncio.Task[None] | None = None
         self._backend: Connection | None = None
         self._peer: object = None
         self._ids = itertools.count()
@@ -59,19 +61,19 @@ class House:
     def begin(self) -> None:
         """Start the worker."""
         self._stop = asyncio.Event()
-        self._running = asyncio.create_task(self.worker.run(self._stop))
+        self.running = asyncio.create_task(self.worker.run(self._stop))
 
     async def stop(self) -> None:
         """Tell the worker to stop, and wait until it has."""
         self._stop.set()
-        if self._running is not None:
-            await self._running
+        if self.running is not None:
+            await self.running
 
     async def kill(self) -> None:
         """End the worker as a crash would: wherever it is; a new one has the journal alone."""
-        if self._running is not None:
-            self._running.cancel()
-            await asyncio.gather(self._running, return_exceptions=True)
+        if self.running is not None:
+            self.running.cancel()
+            await asyncio.gather(self.running, return_exceptions=True)
         self.worker = self._worker()
 
     def join(self) -> Callable[[], Awaitable[None]]:
@@ -85,9 +87,17 @@ class House:
 
         return end
 
-    def _worker(self) -> Worker:
+    def forget(self) -> None:
+        """The worker has ended by itself."""
+        self.running = None
+
+    def another(self, name: str) -> Worker:
+        """Return one more worker."""
         transport = MemoryTransport(self.broker)
-        return Worker(transport, policies.bundled(), self.clock, self.options, self.log)
+        return Worker(transport, policies.bundled(), self.clock, self.options, self.log, name)
+
+    def _worker(self) -> Worker:
+        return self.another("worker")
 
     def cut_worker(self, reason: str) -> None:
         """Drop the worker's connection, without a notice."""
