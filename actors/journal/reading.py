@@ -129,9 +129,11 @@ async def restore(connection: Connection, stream: str, last: Found, known: Polic
     """Add the records up to the last one up; raises JournalError for what cannot be read."""
     try:
         return await _restore(connection, stream, last, known)
-    except (SnapshotError, KeyError, ValueError, TypeError) as error:
-        told = f"the journal {stream} cannot be read: {error}"
-        raise JournalError(told) from error
+    except SnapshotError as error:
+        raise JournalError(f"the journal {stream} cannot be read: {error}") from error
+    except (LookupError, ValueError, TypeError) as error:
+        told = f"a record that is none of ours ({type(error).__name__}: {error})"
+        raise JournalError(f"the journal {stream} cannot be read: {told}") from error
 
 
 async def _restore(connection: Connection, stream: str, last: Found, known: Policies) -> Restored:
