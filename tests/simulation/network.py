@@ -19,8 +19,8 @@ from actors.memory import MemoryBroker, MemoryConnection, MemoryTransport
 from actors.memory.broker import Consumer, Peer
 from actors.memory.directory import Store
 from actors.memory.pipes import Pipe
-from actors.memory.streams import Since, Stream
-from actors.transport import CannotConnect, Delivery, Message, Published
+from actors.memory.streams import Stream
+from actors.transport import CannotConnect, Delivery, Message, Published, Since
 from tests.simulation.loop import context_of
 
 
