@@ -150,7 +150,7 @@ class Journal:
         await self._until(read_back)
         gone = _gone(record.changes)
         checkpoint.written(
-            self._first_at, entries - set(gone), gone,
+            self._first_at, entries, gone,
             record.outbox[-1].number if record.outbox else 0, record.sent_through,
             all_keys=all_keys,
         )  # fmt: skip
@@ -242,8 +242,8 @@ class Journal:
             await self._reader.acknowledge(self._heard, multiple=True)
 
 
-def _entries(picture: Picture) -> set[Entry]:
-    return {*picture.seats, *picture.tables}
+def _entries(picture: Picture) -> dict[Entry, None]:
+    return dict.fromkeys([*picture.seats, *picture.tables])
 
 
 def _gone(picture: Picture) -> list[Entry]:
