@@ -1,0 +1,172 @@
+"""Where the tests play: a broker, workers as processes, a crowd, and the reckoning at the end."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+from actors.rabbit import RabbitTransport
+from actors.topology import DEAD_LETTERS
+from actors.transport import Connection
+from statecharts.instants import SECOND, from_rfc3339
+from tests.broker.nodes import Node
+from tests.broker.service import Service
+from tests.chaos import journals, verdict
+from tests.chaos.crowd import Crowd, now
+from tests.chaos.failing import Point
+from tests.chaos.journals import Journals
+from tests.chaos.plans import POLICY
+from tests.chaos.report import Row, note
+from tests.chaos.verdict import Verdict
+
+SHARDS = 4
+READY_SECONDS = 60
+ROOMY = 120.0
+"""Seconds for what takes some on an idle machine."""
+
+
+class Stage:
+    """One virtual host, its workers and its crowd."""
+
+    def __init__(self, node: Node, url: str, stack: AsyncExitStack, shards: int = SHARDS) -> None:
+        self.node = node
+        self.url = url
+        self.stamps = node.installation.flavour == "4.x"
+        self.crowd = Crowd(url)
+        self.workers: list[Worker] = []
+        self.shards = shards
+        self.journals: Journals | None = None
+        self.verdict: Verdict | None = None
+        self._stack = stack
+        self._hit: int | None = None
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The settings of the workers."""
+        return {
+            "SEATWARDEN_POLICY": str(POLICY),
+            "SEATWARDEN_BROKER_STAMPS": str(self.stamps).lower(),
+            "SEATWARDEN_SHARDS": str(self.shards),
+            "SEATWARDEN_ALL_CHANGES": "true",
+        }
+
+    async def worker(
+        self, dies: Point | None = None, *, url: str | None = None, ready: bool = True,
+        env: Mapping[str, str] | None = None,
+    ) -> "Worker":  # fmt: skip
+        """Start one more worker, and wait until it is ready."""
+        made = Worker(url or self.url, {**self.environment, **(env or {})}, dies)
+        worker = await self._stack.enter_async_context(made)
+        self.workers.append(worker)
+        if ready:
+            await worker.wait_for("ready", READY_SECONDS)
+        return worker
+
+    def hit(self) -> None:
+        """Say that the disturbance begins now."""
+        self._hit = now()
+
+    async def judge(self, what: str) -> Verdict:
+        """Wait until all turns are over, and judge; the row is printed at the end of the run."""
+        await self.crowd.finish()
+        self.journals = await journals.read(self.url)
+        found = verdict.judge(self.crowd, self.journals, stamps=self.stamps)
+        self.verdict = found
+        silence = None if self._hit is None else self.journals.silence(self._hit)
+        note(Row(what, self.node.version, found, silence))
+        found.different += list(self.journals.faults())
+        return found
+
+    async def dead_letters(self) -> int:
+        """Return how many there are."""
+        async with connected(self.url) as connection:
+            survey = await connection.survey(DEAD_LETTERS)
+            return survey.messages if survey else 0
+
+    async def owned(self) -> None:
+        """Wait until the workers that run own all shards between them."""
+        async with asyncio.timeout(ROOMY):
+            while True:
+                owned = [worker.owned() for worker in self.workers if worker.runs]
+                if sum(map(len, owned)) == self.shards == len(set().union(*owned)):
+                    return
+                await asyncio.sleep(0.05)
+
+
+class Worker(Service):
+    """The command as a process, perhaps one that dies at a point."""
+
+    def __init__(self, url: str, env: Mapping[str, str], dies: Point | None = None) -> None:
+        super().__init__(url, env)
+        self._plain = (self._argv, dict(self._environment))
+        self.dies(dies)
+
+    def dies(self, point: Point | None) -> None:
+        """Let it die at a point when it is started the next time."""
+        argv, environment = self._plain
+        if point is None:
+            self._argv, self._environment = argv, environment
+            return
+        self._argv = (sys.executable, "-m", "tests.chaos.failing", *argv[3:])
+        self._environment = {**environment, **point.env}
+
+    @property
+    def runs(self) -> bool:
+        """Whether it has neither ended nor been killed."""
+        return self._process is not None and self._process.status is None
+
+    def owned(self) -> set[int]:
+        """Return the shards that it owns, by its log since its last start."""
+        owned: set[int] = set()
+        for line in self.log_lines():
+            match line.get("event"):
+                case "owns the shard":
+                    owned.add(line["shard"])
+                case "handed over" | "lease lost" | "cannot serve the shard":
+                    owned.discard(line["shard"])
+                case "starting" | "connection lost":
+                    owned.clear()
+        return owned
+
+    def said(self, event: str, after: int = 0) -> list[dict[str, Any]]:
+        """Return the lines of its log about something."""
+        return [line for line in self.log_lines()[after:] if line.get("event") == event]
+
+    def live_since(self, instant: int) -> float:
+        """Return how many seconds after an instant it last came to own a shard."""
+        lines = self.said("owns the shard")
+        return (max(from_rfc3339(line["timestamp"]) for line in lines) - instant) / SECOND
+
+
+@asynccontextmanager
+async def stage(node: Node, shards: int = SHARDS) -> AsyncIterator[Stage]:
+    """Give a stage on a virtual host of its own, with a crowd that has said nothing yet."""
+    async with AsyncExitStack() as stack:
+        url = stack.enter_context(node.vhost())
+        made = Stage(node, url, stack, shards)
+        # The crowd leaves last: it hears what the workers say until their end.
+        await stack.enter_async_context(made.crowd)
+        yield made
+
+
+@asynccontextmanager
+async def connected(url: str) -> AsyncIterator[Connection]:
+    """Give a connection."""
+    connection = await RabbitTransport(url).connect()
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
+async def aside(act: Callable[[], None]) -> None:
+    """Do something that blocks."""
+    await asyncio.to_thread(act)
+
+
+async def soon(condition: Callable[[], bool], seconds: float = ROOMY) -> None:
+    """Wait for something."""
+    async with asyncio.timeout(seconds):
+        while not condition():
+            await asyncio.sleep(0.05)

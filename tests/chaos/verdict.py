@@ -1,0 +1,213 @@
+"""What should have been decided, and what was: missing, doubled, different.
+
+The same events, with their arrivals, go through a shard in virtual time, with the interruptions
+that the journals tell of, and without.  With the broker's stamps there is one answer; without them
+an arrival lies between the event's own time and when it was received, and either answer is right.
+"""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from actors import policies
+from actors.shard import Shard
+from statecharts.decisions import DecisionMade
+from statecharts.events import Event, decode
+from statecharts.instants import SECOND, from_rfc3339
+from statecharts.surroundings import Interruption
+from tests.chaos.crowd import Crowd, Heard, Turn
+from tests.chaos.journals import Journals
+from tests.chaos.plans import POLICY
+
+MAX_CLOCK_LAG = 2 * SECOND
+CLOSE = SECOND // 10
+"""Arrivals of different queues, and so deadlines that hang on them, may be so far apart."""
+FOR_EVER = 1 << 62
+
+
+class Decision(NamedTuple):
+    """What a decision says, as far as it must be the same."""
+
+    action: str
+    rule: str
+    deadline: int
+
+
+@dataclass
+class Verdict:
+    """Turns, and what is wrong with them, one line for each."""
+
+    turns: int
+    decisions: int = 0
+    again: int = 0
+    """Copies of decisions beyond the first, with the same bytes."""
+    moved: int = 0
+    """Turns whose deadline an interruption has moved."""
+    missing: list[str] = field(default_factory=list)
+    doubled: list[str] = field(default_factory=list)
+    different: list[str] = field(default_factory=list)
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Missing, doubled, different."""
+        return len(self.missing), len(self.doubled), len(self.different)
+
+    @property
+    def faults(self) -> list[str]:
+        """All that is wrong."""
+        return [
+            *(f"missing: {one}" for one in self.missing),
+            *(f"doubled: {one}" for one in self.doubled),
+            *(f"different: {one}" for one in self.different),
+        ]
+
+
+def judge(crowd: Crowd, journals: Journals, *, stamps: bool) -> Verdict:
+    """Compare what a crowd was told with what it should have been told."""
+    moved = _moved(crowd)
+    verdict = Verdict(len(crowd.turns), moved=len(moved))
+    replays = _replays(crowd, journals, stamps=stamps)
+    for name, turn in crowd.turns.items():
+        verdict.decisions += bool(turn.decisions)
+        verdict.again += max(0, len(turn.decisions) - 1)
+        if len({(copy.id, copy.body) for copy in turn.decisions}) > 1:
+            verdict.doubled.append(f"{name} ({turn.plan.kind}): {turn.decisions}")
+        allowed = [
+            replay.told.get(name)
+            for replay in replays
+            if replay.is_exact or not stamps or turn.repeated
+        ]
+        undisturbed = [replay.undisturbed.get(name) for replay in replays]
+        _compare(verdict, turn, allowed, undisturbed)
+    verdict.doubled += _said_differently(crowd)
+    return verdict
+
+
+def _compare(
+    verdict: Verdict,
+    turn: Turn,
+    allowed: Sequence[Decision | None],
+    undisturbed: Sequence[Decision | None],
+) -> None:
+    told = f"{turn.plan.turn} ({turn.plan.kind})"
+    came = _decision(turn.decisions[0].body) if turn.decisions else None
+    if came is None:
+        if None not in allowed:
+            verdict.missing.append(f"{told}: {allowed}")
+        return
+    if not any(one is not None and _is_same(came, one) for one in allowed):
+        verdict.different.append(f"{told}: {came} instead of {allowed}")
+    if None not in undisturbed:
+        earliest = min(one.deadline for one in undisturbed if one is not None)
+        if came.deadline < earliest - CLOSE:
+            verdict.different.append(f"{told}: {came} earlier than undisturbed, {undisturbed}")
+
+
+def _is_same(came: Decision, wanted: Decision) -> bool:
+    is_close = abs(came.deadline - wanted.deadline) <= CLOSE
+    return is_close and came[:2] == wanted[:2]
+
+
+def _decision(body: bytes) -> Decision:
+    data = json.loads(body)["data"]
+    return Decision(data["action"], data["rule"], from_rfc3339(data["deadline"]))
+
+
+def _moved(crowd: Crowd) -> set[str]:
+    changes = [json.loads(copy.body)["data"] for copy in crowd.outputs["seat.changed"]]
+    return {data["turn_id"] for data in changes if data["trigger"] == "interruption"}
+
+
+def _said_differently(crowd: Crowd) -> Iterator[str]:
+    """Find what two minds have said: one number of one seat, and not the same bytes."""
+    said: dict[tuple[str, int, int], set[bytes]] = defaultdict(set)
+    for copies in crowd.outputs.values():
+        for copy in copies:
+            data = json.loads(copy.body)["data"]
+            if "seq" in data:
+                said[data["table_id"], data["seat"], data["seq"]].add(copy.body)
+    for key, bodies in said.items():
+        if len(bodies) > 1:
+            yield f"{key}: {bodies}"
+
+
+# -- Virtual time
+
+
+class _Replay(NamedTuple):
+    is_exact: bool
+    """With the very arrivals that the service has used."""
+    told: Mapping[str, Decision]
+    undisturbed: Mapping[str, Decision]
+
+
+Arrival = Callable[[Heard, Event], int]
+
+
+def _replays(crowd: Crowd, journals: Journals, *, stamps: bool) -> list[_Replay]:
+    arrivals: list[tuple[bool, Arrival]] = [
+        (False, lambda heard, event: min(event.stamp, heard.received)),
+        (False, lambda heard, _: heard.received),
+    ]
+    if stamps:
+        arrivals.append((True, lambda heard, _: (heard.stamp_in_ms or 0) * 1000))
+    return [
+        _Replay(
+            is_exact,
+            _played(crowd.heard, arrival, journals),
+            _played(crowd.heard, arrival, journals, interrupted=False),
+        )
+        for is_exact, arrival in arrivals
+    ]
+
+
+def _played(
+    heard: Sequence[Heard], arrival: Arrival, journals: Journals, *, interrupted: bool = True
+) -> dict[str, Decision]:
+    by_shard: dict[int, list[tuple[Heard, Event]]] = defaultdict(list)
+    for one in heard:
+        event = decode(one.body)
+        by_shard[journals.layout.shard_of(event.table_id)].append((one, event))
+    told: dict[str, Decision] = {}
+    for number, events in by_shard.items():
+        interruptions = journals.interruptions(number) if interrupted else []
+        for decision in _decisions(events, arrival, interruptions):
+            told[decision.turn_id] = Decision(
+                decision.action.value, decision.rule.value, decision.at
+            )
+    return told
+
+
+def _decisions(
+    events: Sequence[tuple[Heard, Event]], arrival: Arrival, interruptions: list[Interruption]
+) -> Iterator[DecisionMade]:
+    shard = Shard(policies.find(str(POLICY)), max_clock_lag=MAX_CLOCK_LAG)
+    outputs, now, left = [], 0, sorted(interruptions, key=lambda one: one.start)
+
+    def interrupt(before: int) -> None:
+        # What the service reads after an interruption finds the deadlines moved already, even if
+        # it has arrived before the end of it.
+        while left and left[0].start < before:
+            one = left.pop(0)
+            outputs.extend(shard.fire(one.start))
+            outputs.extend(shard.interrupt(one, one.start))
+
+    for heard, event in events:
+        now = max(now, arrival(heard, event))
+        interrupt(now)
+        outputs.extend(shard.fire(now))
+        outputs.extend(shard.apply(event, now).outputs)
+    interrupt(FOR_EVER)
+    outputs.extend(shard.fire(FOR_EVER))
+    assert not shard.faults, shard.faults
+    return (output for output in outputs if isinstance(output, DecisionMade))
+
+
+def kinds(crowd: Crowd) -> Counter[str]:
+    """Count the turns by their kind and what came of them, to look at."""
+    return Counter(
+        f"{turn.plan.kind}: {_decision(turn.decisions[0].body)[:2] if turn.decisions else None}"
+        for turn in crowd.turns.values()
+    )
