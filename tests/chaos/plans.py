@@ -10,7 +10,7 @@ POLICY = Path(__file__).with_name("policy.yaml")
 BUFFER = 1.0
 GRACE = {150: 1.5, 900: 2.5}
 """By the pot; the big blind is 100."""
-LONGEST = 3.0 + BUFFER + 2.5
+LONGEST = 2.5 + BUFFER + 2.5
 """From the start of a turn to its last deadline."""
 
 
@@ -43,11 +43,34 @@ class Plan:
 def mixed(turns: int, seconds: float, seed: int = 1, name: str = "t") -> list[Plan]:
     """Return so many turns of all kinds that begin within so many seconds."""
     chance = Random(seed)
-    kinds = list(_KINDS)
+    kinds = list(_MIXED)
     return [
         one(f"{name}{number}", kinds[number % len(kinds)], chance.uniform(0, seconds), chance)
         for number in range(turns)
     ]
+
+
+def graces(turns: int, back: tuple[float, float], seed: int = 1) -> list[Plan]:
+    """Return turns whose players are lost, all in their grace from 3.8 to 5.8 seconds.
+
+    Every other one is back between two instants, and acts; the rest stay away.
+    """
+    chance = Random(seed)
+    return [
+        one(f"g{number}", "away", chance.uniform(0, 0.3), chance, 2)
+        if number % 2
+        else returning(f"g{number}", chance.uniform(0, 0.3), chance.uniform(*back), chance)
+        for number in range(turns)
+    ]
+
+
+def returning(table: str, begins: float, back: float, chance: Random) -> Plan:
+    """Return the turn of a player who is lost, and acts when he is back, if he still may."""
+    turn = _Turn(table, begins + 0.5, chance, 2)
+    _away(turn)
+    turn.back(back)
+    turn.acts(back + 0.2, if_undecided=True)
+    return Plan(table, turn.seat, turn.turn, "returning", tuple(turn.words))
 
 
 def one(
@@ -68,7 +91,7 @@ class _Turn:
         self.seat = chance.randint(1, 10)
         self.turn = f"{table}-1"
         self.begins = begins
-        self.seconds = turn_seconds or chance.choice([1.5, 2, 3])
+        self.seconds = turn_seconds or chance.choice([1.5, 2, 2.5])
         self.ends = begins + self.seconds
         self.pot = chance.choice(list(GRACE))
         self.grace_ends = self.ends + BUFFER + GRACE[self.pot]
@@ -125,6 +148,11 @@ def _lost_after(turn: _Turn) -> None:
     turn.lost(turn.begins + turn.seconds / 2)
 
 
+def _away(turn: _Turn) -> None:
+    turn.pot = max(GRACE)
+    _lost_after(turn)
+
+
 def _back_in_the_grace(turn: _Turn) -> None:
     _lost_after(turn)
     turn.back(turn.ends + 1.4)
@@ -159,7 +187,7 @@ def _nothing_in_pot(turn: _Turn) -> None:
     turn.lost(turn.begins + turn.seconds / 2)
 
 
-_KINDS: Mapping[str, Callable[[_Turn], None]] = {
+_MIXED: Mapping[str, Callable[[_Turn], None]] = {
     "acts in time": _acts_in_time,
     "silent": _is_silent,
     "lost before": _lost_before,
@@ -172,3 +200,4 @@ _KINDS: Mapping[str, Callable[[_Turn], None]] = {
     "check is free": _check_is_free,
     "nothing in pot": _nothing_in_pot,
 }
+_KINDS = {**_MIXED, "away": _away}

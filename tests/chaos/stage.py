@@ -2,9 +2,9 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
+from typing import Any, TypeVar
 
 from actors.rabbit import RabbitTransport
 from actors.topology import DEAD_LETTERS
@@ -20,6 +20,8 @@ from tests.chaos.plans import POLICY
 from tests.chaos.report import Row, note
 from tests.chaos.verdict import Verdict
 
+T = TypeVar("T")
+
 SHARDS = 4
 READY_SECONDS = 60
 ROOMY = 120.0
@@ -29,11 +31,15 @@ ROOMY = 120.0
 class Stage:
     """One virtual host, its workers and its crowd."""
 
-    def __init__(self, node: Node, url: str, stack: AsyncExitStack, shards: int = SHARDS) -> None:
+    def __init__(
+        self, what: str, node: Node, urls: Sequence[str], stack: AsyncExitStack, shards: int
+    ) -> None:
+        """`urls` are those of a virtual host on the node, and on others of its cluster."""
+        self.what = what
         self.node = node
-        self.url = url
+        self.urls = urls
         self.stamps = node.installation.flavour == "4.x"
-        self.crowd = Crowd(url)
+        self.crowd = Crowd(*urls)
         self.workers: list[Worker] = []
         self.shards = shards
         self.journals: Journals | None = None
@@ -56,7 +62,7 @@ class Stage:
         env: Mapping[str, str] | None = None,
     ) -> "Worker":  # fmt: skip
         """Start one more worker, and wait until it is ready."""
-        made = Worker(url or self.url, {**self.environment, **(env or {})}, dies)
+        made = Worker(url or self.urls[0], {**self.environment, **(env or {})}, dies)
         worker = await self._stack.enter_async_context(made)
         self.workers.append(worker)
         if ready:
@@ -67,20 +73,25 @@ class Stage:
         """Say that the disturbance begins now."""
         self._hit = now()
 
-    async def judge(self, what: str) -> Verdict:
-        """Wait until all turns are over, and judge; the row is printed at the end of the run."""
+    async def judge(self, url: str | None = None) -> Verdict:
+        """Wait until all turns are over, and judge; the row is printed at the end of the run.
+
+        `url` is that of a node that runs, if not all do.  AssertionError for whatever is missing,
+        doubled or different.
+        """
         await self.crowd.finish()
-        self.journals = await journals.read(self.url)
+        self.journals = await journals.read(url or self.urls[0])
         found = verdict.judge(self.crowd, self.journals, stamps=self.stamps)
         self.verdict = found
         silence = None if self._hit is None else self.journals.silence(self._hit)
-        note(Row(what, self.node.version, found, silence))
-        found.different += list(self.journals.faults())
+        found.different += self.journals.faults()
+        note(Row(self.what, self.node.version, found, silence))
+        assert not found.faults, "\n".join(found.faults[:20])
         return found
 
     async def dead_letters(self) -> int:
         """Return how many there are."""
-        async with connected(self.url) as connection:
+        async with connected(self.urls[0]) as connection:
             survey = await connection.survey(DEAD_LETTERS)
             return survey.messages if survey else 0
 
@@ -140,11 +151,17 @@ class Worker(Service):
 
 
 @asynccontextmanager
-async def stage(node: Node, shards: int = SHARDS) -> AsyncIterator[Stage]:
-    """Give a stage on a virtual host of its own, with a crowd that has said nothing yet."""
+async def stage(
+    what: str, node: Node, *others: Node, shards: int = SHARDS
+) -> AsyncIterator[Stage]:
+    """Give a stage on a virtual host of its own, with a crowd that has said nothing yet.
+
+    `others` are nodes of the same cluster.
+    """
     async with AsyncExitStack() as stack:
-        url = stack.enter_context(node.vhost())
-        made = Stage(node, url, stack, shards)
+        url = await stack.enter_async_context(threaded(node.vhost()))
+        urls = [url.replace(node.url, each.url) for each in (node, *others)]
+        made = Stage(what, node, urls, stack, shards)
         # The crowd leaves last: it hears what the workers say until their end.
         await stack.enter_async_context(made.crowd)
         yield made
@@ -160,9 +177,14 @@ async def connected(url: str) -> AsyncIterator[Connection]:
         await connection.close()
 
 
-async def aside(act: Callable[[], None]) -> None:
-    """Do something that blocks."""
-    await asyncio.to_thread(act)
+@asynccontextmanager
+async def threaded(context: AbstractContextManager[T]) -> AsyncIterator[T]:
+    """Enter and leave in a thread what blocks."""
+    entered = await asyncio.to_thread(context.__enter__)
+    try:
+        yield entered
+    finally:
+        await asyncio.to_thread(context.__exit__, None, None, None)
 
 
 async def soon(condition: Callable[[], bool], seconds: float = ROOMY) -> None:
