@@ -6,12 +6,13 @@ table; a `turn.acted` for each decision.
 """
 
 import asyncio
+import itertools
 import json
 import random
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -30,7 +31,7 @@ from actors.transport import (
     TransportError,
 )
 from statecharts.instants import SECOND, to_rfc3339
-from tests.chaos.plans import Plan, Word
+from tests.chaos.plans import Plan, Word, mixed
 
 TOLD, SAID = "crowd.told", "crowd.said"
 SOON = 20.0
@@ -121,6 +122,21 @@ class Crowd:
         for plan in plans:
             self.turns[plan.turn] = turn = Turn(plan)
             self._players.append(asyncio.create_task(self._play(turn, begins)))
+
+    @asynccontextmanager
+    async def playing(self, turns: int, seconds: float, seed: int = 1) -> AsyncIterator[None]:
+        """Have so many turns of all kinds begin in each so many seconds, until the end."""
+
+        async def go_on() -> None:
+            for number in itertools.count():
+                self.play(mixed(turns, seconds, seed + number, f"{chr(97 + number % 26)}{number}-"))
+                await asyncio.sleep(seconds)
+
+        going = asyncio.create_task(go_on())
+        try:
+            yield
+        finally:
+            going.cancel()
 
     async def finish(self, seconds: float = FINISH_SECONDS) -> None:
         """Wait until all is said and each turn is over, at most so long; then a little more."""
@@ -214,7 +230,7 @@ class Crowd:
                     raise TransportError("no node takes us")
             return self._connection
 
-    def _begin(self, work: Any) -> None:
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -223,11 +239,6 @@ class Crowd:
 def now() -> int:
     """Microseconds since 1970."""
     return time.time_ns() // 1000
-
-
-def decisions_of(turns: Iterable[Turn]) -> Sequence[Copy]:
-    """Return all copies of all decisions."""
-    return [copy for turn in turns for copy in turn.decisions]
 
 
 def _event(plan: Plan, word: Word, at: int, id_: str) -> bytes:

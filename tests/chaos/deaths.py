@@ -58,13 +58,13 @@ async def _(stage: Stage) -> None:
 async def _(stage: Stage) -> None:
     points = [Point(when, kind, 2) for kind, when in product(KINDS, ("before", "after"))]
     worker = await stage.worker()
-    stage.crowd.play(mixed(200, 25))
-    await asyncio.sleep(2)
-    stage.hit()
-    worker.kill()
-    for point in points:
-        await _die(worker, point)
-    await _go_on(worker)
+    async with stage.crowd.playing(16, 2):
+        await asyncio.sleep(2)
+        stage.hit()
+        worker.kill()
+        for point in points:
+            await _die(worker, point)
+        await _go_on(worker)
     await stage.judge()
     assert await stage.dead_letters() == 0
 
@@ -73,12 +73,12 @@ async def _(stage: Stage) -> None:
 async def _(stage: Stage) -> None:
     await stage.worker()
     dying = await stage.worker()
-    stage.crowd.play(mixed(120, 20))
-    await asyncio.sleep(2)
-    stage.hit()
-    dying.kill()
-    for when, kind in product(("before", "after"), ("record", "output", "acknowledge")):
-        await _die(dying, Point(when, kind))
+    async with stage.crowd.playing(16, 2):
+        await asyncio.sleep(2)
+        stage.hit()
+        dying.kill()
+        for when, kind in product(("before", "after"), ("record", "output", "acknowledge")):
+            await _die(dying, Point(when, kind))
     await stage.judge()
     assert await stage.dead_letters() == 0
 
@@ -127,7 +127,7 @@ async def freeze(stage: Stage, seconds: float) -> None:
     owned = other.owned()
     sleeper.thaw()
     await sleeper.wait_for("connection lost", after=seen)
-    lines = [line["event"] for line in sleeper.log_lines()[seen:]]
+    lines = [line.get("event", line.get("text")) for line in sleeper.log_lines()[seen:]]
     tell(f"{stage.node.version}: after {seconds:g} s of SIGSTOP the sleeper: {', '.join(lines)}")
     assert lines[: lines.index("connection lost")].count("decision") == 0
     assert owned == set(range(stage.shards))

@@ -88,12 +88,13 @@ async def publishers_blocked(stage: Stage, seconds: float) -> None:
     """Block all publishers, the workers too, for so long over open graces."""
     await stage.worker()
     await stage.worker()
-    async with _settling(stage, seconds), threaded(stage.node.alarm()):
+    async with _settling(stage, seconds) as ends, threaded(stage.node.alarm()):
         await asyncio.sleep(seconds)
+        ends.append(now())
 
 
 @asynccontextmanager
-async def _settling(stage: Stage, seconds: float) -> AsyncIterator[None]:
+async def _settling(stage: Stage, seconds: float) -> AsyncIterator[list[int]]:
     """An interruption over open graces: half of the players return in it, and are heard after it.
 
     Nobody may be decided before its end and `settle_seconds`, and nobody who is back by then.
@@ -101,8 +102,9 @@ async def _settling(stage: Stage, seconds: float) -> AsyncIterator[None]:
     stage.crowd.play(graces(60, (IN_GRACE + 0.5, IN_GRACE + seconds)))
     await asyncio.sleep(IN_GRACE)
     stage.hit()
-    yield
-    back = now()
+    ends: list[int] = []
+    yield ends
+    back = min([*ends, now()])
     verdict = await stage.judge()
     assert verdict.moved == verdict.turns
     for turn in stage.crowd.turns.values():
@@ -203,15 +205,15 @@ async def _(stage: Stage) -> None:
         frozen = await stage.worker()
         await stage.owned()
         other = await stage.worker()
-    stage.crowd.play(mixed(60, 3))
-    await asyncio.sleep(3)
-    stage.hit()
-    frozen.freeze()
-    await asyncio.sleep(6)
-    owned = other.owned()
-    frozen.thaw()
-    assert owned == set(range(stage.shards))
-    await stage.judge()
+        stage.crowd.play(mixed(60, 3))
+        await asyncio.sleep(3)
+        stage.hit()
+        frozen.freeze()
+        await asyncio.sleep(6)
+        owned = other.owned()
+        frozen.thaw()
+        assert owned == set(range(stage.shards))
+        await stage.judge()
     await stage.owned()
 
 

@@ -1,9 +1,12 @@
 """Where the tests play: a broker, workers as processes, a crowd, and the reckoning at the end."""
 
 import asyncio
+import json
+import os
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 from actors.rabbit import RabbitTransport
@@ -13,7 +16,7 @@ from statecharts.instants import SECOND, from_rfc3339
 from tests.broker.nodes import Node
 from tests.broker.service import Service
 from tests.chaos import journals, verdict
-from tests.chaos.crowd import Crowd, now
+from tests.chaos.crowd import Copy, Crowd, Heard, now
 from tests.chaos.failing import Point
 from tests.chaos.journals import Journals
 from tests.chaos.plans import POLICY
@@ -89,6 +92,21 @@ class Stage:
         assert not found.faults, "\n".join(found.faults[:20])
         return found
 
+    def keep(self) -> None:
+        """Keep what was logged and heard, in the folder that CHAOS_KEEP names, if any."""
+        if not (folder := os.environ.get("CHAOS_KEEP")):
+            return
+        to = Path(folder) / f"{self.what} {self.node.version}".replace(" ", "-")
+        to.mkdir(parents=True, exist_ok=True)
+        for number, worker in enumerate(self.workers):
+            (to / f"worker-{number}.log").write_bytes(worker.log.read_bytes())
+        told = [one for copies in self.crowd.outputs.values() for one in copies]
+        heard = "".join(f"{one}\n" for one in sorted([*self.crowd.heard, *told], key=_received))
+        (to / "crowd").write_text(heard)
+        for shard, entries in enumerate(self.journals.shards if self.journals else ()):
+            lines = (f"{one.epoch} {json.dumps(one.plain)} {one.keys}\n" for one in entries)
+            (to / f"journal-{shard}").write_text("".join(lines))
+
     async def dead_letters(self) -> int:
         """Return how many there are."""
         async with connected(self.urls[0]) as connection:
@@ -151,9 +169,7 @@ class Worker(Service):
 
 
 @asynccontextmanager
-async def stage(
-    what: str, node: Node, *others: Node, shards: int = SHARDS
-) -> AsyncIterator[Stage]:
+async def stage(what: str, node: Node, *others: Node, shards: int = SHARDS) -> AsyncIterator[Stage]:
     """Give a stage on a virtual host of its own, with a crowd that has said nothing yet.
 
     `others` are nodes of the same cluster.
@@ -164,7 +180,15 @@ async def stage(
         made = Stage(what, node, urls, stack, shards)
         # The crowd leaves last: it hears what the workers say until their end.
         await stack.enter_async_context(made.crowd)
-        yield made
+        try:
+            yield made
+        except Exception:
+            made.keep()
+            raise
+
+
+def _received(one: Heard | Copy) -> int:
+    return one.received
 
 
 @asynccontextmanager

@@ -18,9 +18,7 @@ assert outages  # they have put theirs into SCENES
 def results(request: pytest.FixtureRequest) -> Mapping[str, BaseException | None]:
     """Give what has failed in each scene that is wanted, once with each version of RabbitMQ."""
     specs = [item.callspec for item in request.session.items if hasattr(item, "callspec")]
-    wanted = {
-        spec.params["name"] for spec in specs if spec.params.get("results") == request.param
-    }
+    wanted = {spec.params["name"] for spec in specs if spec.params.get("results") == request.param}
     return asyncio.run(played(installed(request.param), sorted(wanted)))
 
 

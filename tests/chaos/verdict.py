@@ -7,7 +7,7 @@ an arrival lies between the event's own time and when it was received, and eithe
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -74,12 +74,12 @@ def judge(crowd: Crowd, journals: Journals, *, stamps: bool) -> Verdict:
         verdict.again += max(0, len(turn.decisions) - 1)
         if len({(copy.id, copy.body) for copy in turn.decisions}) > 1:
             verdict.doubled.append(f"{name} ({turn.plan.kind}): {turn.decisions}")
-        allowed = [
-            replay.told.get(name)
-            for replay in replays
-            if replay.is_exact or not stamps or turn.repeated
-        ]
-        undisturbed = [replay.undisturbed.get(name) for replay in replays]
+        replayed = replays.get(turn.plan.table, _Replays([{}], [{}], [{}]))
+        chosen = replayed.exact or replayed.possible
+        if turn.repeated:  # which of several copies was taken when, is not known
+            chosen = [*replayed.exact, *replayed.possible]
+        allowed = list({replay.get(name) for replay in chosen})
+        undisturbed = [replay.get(name) for replay in replayed.undisturbed]
         _compare(verdict, turn, allowed, undisturbed)
     verdict.doubled += _said_differently(crowd)
     return verdict
@@ -136,54 +136,48 @@ def _said_differently(crowd: Crowd) -> Iterator[str]:
 # -- Virtual time
 
 
-class _Replay(NamedTuple):
-    is_exact: bool
+class _Replays(NamedTuple):
+    """What one table might have been told, by turn; None: nothing."""
+
+    exact: Sequence[Mapping[str, Decision]]
     """With the very arrivals that the service has used."""
-    told: Mapping[str, Decision]
-    undisturbed: Mapping[str, Decision]
+    possible: Sequence[Mapping[str, Decision]]
+    undisturbed: Sequence[Mapping[str, Decision]]
 
 
-Arrival = Callable[[Heard, Event], int]
-
-
-def _replays(crowd: Crowd, journals: Journals, *, stamps: bool) -> list[_Replay]:
-    arrivals: list[tuple[bool, Arrival]] = [
-        (False, lambda heard, event: min(event.stamp, heard.received)),
-        (False, lambda heard, _: heard.received),
-    ]
-    if stamps:
-        arrivals.append((True, lambda heard, _: (heard.stamp_in_ms or 0) * 1000))
-    return [
-        _Replay(
-            is_exact,
-            _played(crowd.heard, arrival, journals),
-            _played(crowd.heard, arrival, journals, interrupted=False),
+def _replays(crowd: Crowd, journals: Journals, *, stamps: bool) -> Mapping[str, _Replays]:
+    tables: dict[str, list[tuple[Heard, Event]]] = defaultdict(list)
+    for heard in crowd.heard:
+        event = decode(heard.body)
+        tables[event.table_id].append((heard, event))
+    interruptions = [journals.interruptions(shard) for shard in range(journals.layout.shards)]
+    replays = {}
+    for table, told in tables.items():
+        events = [event for _, event in told]
+        of_shard = interruptions[journals.layout.shard_of(table)]
+        exact = [[(one.stamp_in_ms or 0) * 1000 for one, _ in told]] if stamps else []
+        possible = list(_possible(told))
+        replays[table] = _Replays(
+            [_played(events, arrivals, of_shard) for arrivals in exact],
+            [_played(events, arrivals, of_shard) for arrivals in possible],
+            [_played(events, arrivals, []) for arrivals in exact or possible],
         )
-        for is_exact, arrival in arrivals
-    ]
+    return replays
+
+
+def _possible(told: Sequence[tuple[Heard, Event]]) -> Iterator[Sequence[int]]:
+    """Yield arrivals: some at the events' own time, the rest when they were received."""
+    own = [min(event.stamp, heard.received) for heard, event in told]
+    received = [heard.received for heard, _ in told]
+    for many in range(len(told) + 1):
+        yield [*own[:many], *received[many:]]
+        yield [*received[:many], *own[many:]]
 
 
 def _played(
-    heard: Sequence[Heard], arrival: Arrival, journals: Journals, *, interrupted: bool = True
-) -> dict[str, Decision]:
-    by_shard: dict[int, list[tuple[Heard, Event]]] = defaultdict(list)
-    for one in heard:
-        event = decode(one.body)
-        by_shard[journals.layout.shard_of(event.table_id)].append((one, event))
-    told: dict[str, Decision] = {}
-    for number, events in by_shard.items():
-        interruptions = journals.interruptions(number) if interrupted else []
-        for decision in _decisions(events, arrival, interruptions):
-            told[decision.turn_id] = Decision(
-                decision.action.value, decision.rule.value, decision.at
-            )
-    return told
-
-
-def _decisions(
-    events: Sequence[tuple[Heard, Event]], arrival: Arrival, interruptions: list[Interruption]
-) -> Iterator[DecisionMade]:
-    shard = Shard(policies.find(str(POLICY)), max_clock_lag=MAX_CLOCK_LAG)
+    events: Sequence[Event], arrivals: Sequence[int], interruptions: Sequence[Interruption]
+) -> Mapping[str, Decision]:
+    shard = Shard(_POLICIES, max_clock_lag=MAX_CLOCK_LAG)
     outputs, now, left = [], 0, sorted(interruptions, key=lambda one: one.start)
 
     def interrupt(before: int) -> None:
@@ -194,15 +188,22 @@ def _decisions(
             outputs.extend(shard.fire(one.start))
             outputs.extend(shard.interrupt(one, one.start))
 
-    for heard, event in events:
-        now = max(now, arrival(heard, event))
+    for event, arrival in zip(events, arrivals, strict=True):
+        now = max(now, arrival)
         interrupt(now)
         outputs.extend(shard.fire(now))
         outputs.extend(shard.apply(event, now).outputs)
     interrupt(FOR_EVER)
     outputs.extend(shard.fire(FOR_EVER))
     assert not shard.faults, shard.faults
-    return (output for output in outputs if isinstance(output, DecisionMade))
+    return {
+        output.turn_id: Decision(output.action.value, output.rule.value, output.at)
+        for output in outputs
+        if isinstance(output, DecisionMade)
+    }
+
+
+_POLICIES = policies.find(str(POLICY))
 
 
 def kinds(crowd: Crowd) -> Counter[str]:
