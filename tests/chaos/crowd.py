@@ -143,7 +143,7 @@ class Crowd:
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await asyncio.gather(*self._players)
-                while not all(turn.is_over for turn in self.turns.values()):
+                while not all(turn.is_over for turn in self.turns.values()):  # noqa: ASYNC110
                     await asyncio.sleep(0.05)
         await asyncio.sleep(AFTER_SECONDS)
 
@@ -258,7 +258,8 @@ async def _next(connection: Connection, arrived: asyncio.Queue[Delivery]) -> Del
     """Return the next delivery; raises TransportError when the connection is lost."""
     get = asyncio.ensure_future(arrived.get())
     try:
-        await asyncio.wait({get, connection.lost}, return_when=asyncio.FIRST_COMPLETED)
+        ends: set[asyncio.Future[Any]] = {get, connection.lost}
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         if not get.done():
             raise TransportError(connection.lost.result())
         return get.result()

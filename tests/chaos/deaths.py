@@ -127,7 +127,7 @@ async def freeze(stage: Stage, seconds: float) -> None:
     owned = other.owned()
     sleeper.thaw()
     await sleeper.wait_for("connection lost", after=seen)
-    lines = [line.get("event", line.get("text")) for line in sleeper.log_lines()[seen:]]
+    lines = [str(line.get("event", line.get("text"))) for line in sleeper.log_lines()[seen:]]
     tell(f"{stage.node.version}: after {seconds:g} s of SIGSTOP the sleeper: {', '.join(lines)}")
     assert lines[: lines.index("connection lost")].count("decision") == 0
     assert owned == set(range(stage.shards))

@@ -7,13 +7,15 @@ to the broker is wrapped.
 import os
 import signal
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from actors import cli, service, ticks
 from actors.journal.records import MARKER, RECORD
 from actors.rabbit import RabbitTransport
 from actors.topology import AUDIT, DECISIONS
 from actors.transport import Connection, Consumer, Delivery, Message, Published
+
+T = TypeVar("T")
 
 VARIABLE = "CHAOS_DIES"
 KINDS = ("marker", "write", "record", "output", "audit", "tick", "acknowledge")
@@ -59,14 +61,15 @@ class _Fuse:
         self._point = point
         self._left = point.number
 
-    async def burn(self, kinds: set[str], call: Awaitable[Any]) -> Any:
-        is_it = self._point.kind in kinds
-        if is_it:
+    async def burn(self, kinds: set[str], call: Awaitable[T]) -> T:
+        is_it = False
+        if self._point.kind in kinds:  # others may begin before this one is done
             self._left -= 1
-        if is_it and self._left == 0 and self._point.when == "before":
+            is_it = self._left == 0
+        if is_it and self._point.when == "before":
             os.kill(os.getpid(), signal.SIGKILL)
         done = await call
-        if is_it and self._left == 0:
+        if is_it:
             os.kill(os.getpid(), signal.SIGKILL)
         return done
 
@@ -114,5 +117,5 @@ def _kinds(message: Message) -> set[str]:
 
 
 if __name__ == "__main__":
-    service.RabbitTransport = Failing  # type: ignore[misc]
+    setattr(service, "RabbitTransport", Failing)  # noqa: B010 - it is not the module's to give
     cli.main()

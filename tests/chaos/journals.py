@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from actors import layout, streams
@@ -51,7 +52,7 @@ class Journals(NamedTuple):
         longest = 0
         for entries in self.shards:
             signs = sorted({entry.alive for entry in entries})
-            for earlier, later in zip(signs, signs[1:], strict=False):
+            for earlier, later in pairwise(signs):
                 if later > since:
                     longest = max(longest, later - max(earlier, since))
         return longest / SECOND

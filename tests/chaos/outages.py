@@ -199,22 +199,16 @@ async def _(stage: Stage) -> None:
     await stage.owned()
 
 
-@scene("consumer_timeout hit by a frozen owner, another stands by", own_node=True)
+@scene("consumer_timeout hit again and again", own_node=True)
 async def _(stage: Stage) -> None:
+    # So short that a worker in good health hits it, by what it reads of its own journal.
     async with threaded(stage.node.consumer_timeout(2)):
-        frozen = await stage.worker()
-        await stage.owned()
-        other = await stage.worker()
+        workers = [await stage.worker(), await stage.worker()]
         stage.crowd.play(mixed(60, 3))
-        await asyncio.sleep(3)
         stage.hit()
-        frozen.freeze()
-        await asyncio.sleep(6)
-        owned = other.owned()
-        frozen.thaw()
-        assert owned == set(range(stage.shards))
         await stage.judge()
-    await stage.owned()
+    lost = [line for worker in workers for line in worker.said("connection lost")]
+    assert any("timed out" in line["reason"] for line in lost)
 
 
 # -- Clusters

@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -84,7 +84,9 @@ class Stage:
         """
         await self.crowd.finish()
         self.journals = await journals.read(url or self.urls[0])
-        found = verdict.judge(self.crowd, self.journals, stamps=self.stamps)
+        found = await asyncio.to_thread(
+            verdict.judge, self.crowd, self.journals, stamps=self.stamps
+        )
         self.verdict = found
         silence = None if self._hit is None else self.journals.silence(self._hit)
         found.different += self.journals.faults()
@@ -101,7 +103,8 @@ class Stage:
         for number, worker in enumerate(self.workers):
             (to / f"worker-{number}.log").write_bytes(worker.log.read_bytes())
         told = [one for copies in self.crowd.outputs.values() for one in copies]
-        heard = "".join(f"{one}\n" for one in sorted([*self.crowd.heard, *told], key=_received))
+        both: list[Heard | Copy] = [*self.crowd.heard, *told]
+        heard = "".join(f"{one}\n" for one in sorted(both, key=_received))
         (to / "crowd").write_text(heard)
         for shard, entries in enumerate(self.journals.shards if self.journals else ()):
             lines = (f"{one.epoch} {json.dumps(one.plain)} {one.keys}\n" for one in entries)
@@ -209,10 +212,3 @@ async def threaded(context: AbstractContextManager[T]) -> AsyncIterator[T]:
         yield entered
     finally:
         await asyncio.to_thread(context.__exit__, None, None, None)
-
-
-async def soon(condition: Callable[[], bool], seconds: float = ROOMY) -> None:
-    """Wait for something."""
-    async with asyncio.timeout(seconds):
-        while not condition():
-            await asyncio.sleep(0.05)
