@@ -81,6 +81,8 @@ class Crowd:
         self.heard: list[Heard] = []
         self.outputs: dict[str, list[Copy]] = defaultdict(list)
         """All that the service has published, by the `type` of the event."""
+        self.overhears = True
+        """Whether it hears the events from the exchange, with the broker's stamps."""
         self.began = 0
         """When the first `play` began, in microseconds since 1970."""
         self._transports = [RabbitTransport(url, heartbeat=heartbeat, timeout=3) for url in urls]
@@ -112,6 +114,14 @@ class Crowd:
         await asyncio.gather(*self._players, *self._tasks, return_exceptions=True)
         if self._connection is not None:
             await self._connection.close()
+
+    async def stop_overhearing(self) -> None:
+        """Take for heard what was confirmed.
+
+        The exchange returns what no queue takes, but for the queue that overhears it.
+        """
+        self.overhears = False
+        await (await self._connected()).unbind([Binding(SAID, EVENTS)])
 
     # -- Playing
 
@@ -170,6 +180,8 @@ class Crowd:
                 with suppress(TransportError):
                     connection = await self._connected()
                     if await connection.publish(message) is Published.CONFIRMED:
+                        if not self.overhears:
+                            self.heard.append(Heard(body, None, now()))
                         return
                 turn.repeated = True
                 await asyncio.sleep(random.uniform(0.05, 0.15))

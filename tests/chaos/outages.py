@@ -188,6 +188,7 @@ async def _(stage: Stage) -> None:
 async def _(stage: Stage) -> None:
     await stage.worker()
     await stage.worker()
+    await stage.crowd.stop_overhearing()
     # All have been heard, and nobody says anything: what a deleted queue holds is lost for good.
     stage.crowd.play(graces(60, (IN_GRACE + 0.5, IN_GRACE + 0.9)))
     await asyncio.sleep(IN_GRACE)

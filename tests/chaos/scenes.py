@@ -11,7 +11,7 @@ from typing import NamedTuple
 from tests.broker.cluster import Cluster, clustered
 from tests.broker.installation import Installation
 from tests.broker.nodes import Node, running
-from tests.chaos.stage import Stage, stage, threaded
+from tests.chaos.stage import SHARDS, Stage, stage, threaded
 
 AT_A_TIME = 4
 
@@ -26,16 +26,19 @@ class Scene(NamedTuple):
     play_on_cluster: OnCluster | None = None
     own_node: bool = False
     """It ends its node, or disturbs all who use that."""
+    shards: int = SHARDS
 
 
 SCENES: dict[str, Scene] = {}
 
 
-def scene(name: str, *, own_node: bool = False) -> Callable[[OnStage], OnStage]:
+def scene(
+    name: str, *, own_node: bool = False, shards: int = SHARDS
+) -> Callable[[OnStage], OnStage]:
     """Make a function a scene."""
 
     def make(play: OnStage) -> OnStage:
-        SCENES[name] = Scene(play, own_node=own_node)
+        SCENES[name] = Scene(play, own_node=own_node, shards=shards)
         return play
 
     return make
@@ -78,4 +81,5 @@ async def _play(name: str, installation: Installation, shared: Node) -> None:
             node = shared
             if one.own_node:
                 node = await stack.enter_async_context(threaded(running(installation)))
-            await one.play(await stack.enter_async_context(stage(name, node)))
+            on = await stack.enter_async_context(stage(name, node, shards=one.shards))
+            await one.play(on)

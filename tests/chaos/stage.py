@@ -85,7 +85,7 @@ class Stage:
         await self.crowd.finish()
         self.journals = await journals.read(url or self.urls[0])
         found = await asyncio.to_thread(
-            verdict.judge, self.crowd, self.journals, stamps=self.stamps
+            verdict.judge, self.crowd, self.journals, stamps=self.stamps and self.crowd.overhears
         )
         self.verdict = found
         silence = None if self._hit is None else self.journals.silence(self._hit)

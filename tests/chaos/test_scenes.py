@@ -6,12 +6,13 @@ from collections.abc import Mapping
 import pytest
 
 from tests.broker.installation import FLAVOURS
-from tests.chaos import deaths, outages
+from tests.chaos import deaths, outages, sharing
 from tests.chaos.scenes import SCENES, played
 from tests.conftest import installed
 
 assert deaths
-assert outages  # they have put theirs into SCENES
+assert outages
+assert sharing  # they have put theirs into SCENES
 
 
 @pytest.fixture(scope="module", params=FLAVOURS)
