@@ -63,6 +63,7 @@ class Turn:
 
     plan: Plan
     decisions: list[Copy] = field(default_factory=list)
+    has_begun: bool = False
     has_acted: bool = False
     repeated: bool = False
     """An event of it had to be published again."""
@@ -169,6 +170,7 @@ class Crowd:
                 body = _event(plan, word, at, f"{plan.turn}-{number}")
             previous = word
             await self.say(turn, body)
+            turn.has_begun |= word.name == "turn.started"
             turn.has_acted |= word.name == "turn.acted"
 
     async def say(self, turn: Turn, body: bytes) -> None:
@@ -185,6 +187,10 @@ class Crowd:
                         return
                 turn.repeated = True
                 await asyncio.sleep(random.uniform(0.05, 0.15))
+
+    def open_turns(self) -> int:
+        """Return how many turns have begun and are not over."""
+        return sum(turn.has_begun and not turn.is_over for turn in self.turns.values())
 
     # -- Hearing
 

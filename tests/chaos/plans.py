@@ -40,12 +40,24 @@ class Plan:
         return any(word.name == "turn.acted" for word in self.words)
 
 
-def mixed(turns: int, seconds: float, seed: int = 1, name: str = "t") -> list[Plan]:
+def mixed(
+    turns: int,
+    seconds: float,
+    seed: int = 1,
+    name: str = "t",
+    turn_seconds: float | None = None,
+) -> list[Plan]:
     """Return so many turns of all kinds that begin within so many seconds."""
     chance = Random(seed)
     kinds = list(_MIXED)
     return [
-        one(f"{name}{number}", kinds[number % len(kinds)], chance.uniform(0, seconds), chance)
+        one(
+            f"{name}{number}",
+            kinds[number % len(kinds)],
+            chance.uniform(0, seconds),
+            chance,
+            turn_seconds,
+        )
         for number in range(turns)
     ]
 

@@ -6,7 +6,7 @@ import os
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.chaos.crowd import now
 from tests.chaos.plans import mixed
@@ -17,7 +17,9 @@ from tests.chaos.stage import Stage
 ROOT = Path(__file__).parents[2]
 BALANCED_SECONDS = 60
 TURNS = 2000
-OPENING_SECONDS = 8.0
+OPENING_SECONDS = 6.0
+MARGIN = 3.0
+"""Seconds from the last beginning to the first end."""
 
 
 @scene("two workers, then three, then one", shards=6)
@@ -42,19 +44,25 @@ async def _(stage: Stage) -> None:
     await take_over(stage, TURNS, OPENING_SECONDS)
 
 
-async def take_over(stage: Stage, turns: int, seconds: float) -> tuple[float, float]:
-    """Kill one of two workers with so many turns open, which begin within so many seconds.
+class Takeover(NamedTuple):
+    """How long it took."""
 
-    Returns the seconds until the other was live on the last shard, by its log, and until time came
-    through the queue of the last shard again, by the journals.
-    """
+    live: float
+    """Seconds until the other worker was live on the last shard, by its log."""
+    stood_still: float
+    """Seconds for which the deadlines of some shard stood still at the most, by the journals."""
+    open_turns: int
+
+
+async def take_over(stage: Stage, turns: int, seconds: float) -> Takeover:
+    """Kill one of two workers with so many turns open, which begin within so many seconds."""
     workers = [await stage.worker(), await stage.worker()]
     await _shares(stage, [stage.shards // 2] * 2)
-    stage.crowd.play(mixed(turns, seconds))
-    await asyncio.sleep(seconds)
+    stage.crowd.play(mixed(turns, seconds, turn_seconds=seconds + MARGIN))
+    await asyncio.sleep(seconds + 1)
     killed, other = workers
     had = killed.owned()
-    open_ = sum(not turn.is_over for turn in stage.crowd.turns.values())
+    open_ = stage.crowd.open_turns()
     seen = len(other.log_lines())
     instant = now()
     stage.hit()
@@ -70,7 +78,7 @@ async def take_over(stage: Stage, turns: int, seconds: float) -> tuple[float, fl
         f" {len(had)} shards live after {live:.2f} s, no deadline stood still longer than"
         f" {silence:.2f} s"
     )
-    return live, silence
+    return Takeover(live, silence, open_)
 
 
 async def _shares(stage: Stage, wanted: list[int]) -> list[int]:
