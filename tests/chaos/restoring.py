@@ -80,7 +80,7 @@ def _events(seats: int) -> Iterator[Event]:
 
     for seat in range(seats):
         yield event("player.connected", seat, session_id=f"session-{seat}-1")
-        for turn in range(chance.randint(0, 4)):
+        for turn in range(chance.randint(0, 2)):
             yield start(seat, turn)
             yield event("turn.acted", seat, turn_id=f"h1-{seat}-{turn}")
         if seat % 4 == 0:

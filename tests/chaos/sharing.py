@@ -25,8 +25,9 @@ MARGIN = 3.0
 @scene("two workers, then three, then one", shards=6)
 async def _(stage: Stage) -> None:
     told = []
+    workers = [await stage.worker()]
     async with stage.crowd.playing(10, 2):
-        workers = [await stage.worker(), await stage.worker()]
+        workers.append(await stage.worker())
         told.append(await _shares(stage, [3, 3]))
         workers.append(await stage.worker())
         told.append(await _shares(stage, [2, 2, 2]))
