@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint lock diagrams bench clean
+.PHONY: help demo test lint lock diagrams bench chaos clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -37,6 +37,11 @@ diagrams: .venv/ready ## draw the diagrams anew from the chart
 
 bench: .venv/ready ## measure
 	@.venv/bin/python -m tests.bench
+
+chaos: .venv/ready ## the long disturbances, measured: half an hour
+	@.venv/bin/python -m tests.chaos outages
+	@.venv/bin/python -m tests.chaos takeover
+	@.venv/bin/python -m tests.chaos restore
 
 clean: ## remove the environment and all caches
 	@echo "== Removing .venv and caches"

@@ -38,14 +38,25 @@ class Journals(NamedTuple):
     layout: Layout
     shards: Sequence[Sequence[Entry]]
 
-    def interruptions(self, shard: int) -> list[Interruption]:
-        """Return the interruptions of a shard as they were noticed, not merged yet."""
+    def interruptions(self, shard: int) -> list[tuple[int, Interruption]]:
+        """Return the interruptions of a shard as they were noticed, not merged yet.
+
+        Each with the place of the record in which it was.
+        """
         found, known, alive = [], set[tuple[int, int]](), 0
-        for entry in self.shards[shard]:
+        for place, entry in enumerate(self.shards[shard]):
             told = {(start, end) for start, end in entry.plain["facts"]["interruptions"]}
-            found += [Interruption(max(start, alive), end) for start, end in told - known]
+            found += [(place, Interruption(max(start, alive), end)) for start, end in told - known]
             known, alive = told, entry.alive
         return found
+
+    def places(self, shard: int) -> dict[str, int]:
+        """Return for each message by its id in which record it was."""
+        return {
+            outgoing[-1]: place
+            for place, entry in enumerate(self.shards[shard])
+            for outgoing in entry.plain["outbox"]
+        }
 
     def silence(self, since: int) -> float:
         """Return for how many seconds a shard's deadlines stood still at the most, from then on."""
