@@ -2,7 +2,8 @@
 
 With the broker's stamps it is the stamp.  Without them it is when the service received it; while it
 reads a backlog, it is the event's own `time`, but not before what stands before it in the queue,
-the service's ticks included.  Arrivals never run backwards.
+the service's ticks included.  Arrivals never run backwards, unless a clock was wrong: then they
+begin again, and the shard is told of an interruption.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from statecharts.instants import MILLISECOND, SECOND
 
 AHEAD = 2 * SECOND
 """A stamp further ahead of our clock than this is not believed."""
+BEHIND = 3
+"""So many ticks in a row must be far behind the last arrival for that to be wrong."""
 LATE_TICK = SECOND
 """A tick that has not come back for so long stands behind a backlog."""
 
@@ -18,7 +21,7 @@ LATE_TICK = SECOND
 class Arrivals:
     """The arrivals of one queue, in microseconds since 1970."""
 
-    def __init__(self, mark: int, *, broker_stamps: bool) -> None:
+    def __init__(self, mark: int, now: int, *, broker_stamps: bool) -> None:
         """`mark` is the last arrival that an earlier owner has read.
 
         `broker_stamps`: the broker overwrites `timestamp_in_ms`, so that it can be believed.
@@ -26,6 +29,11 @@ class Arrivals:
         self._broker_stamps = broker_stamps
         self.mark = mark
         """The last arrival."""
+        self.has_stepped_back = mark > now + AHEAD
+        """The last arrival was ahead of the time: whoever asks sets it back."""
+        if self.has_stepped_back:
+            self.mark = now
+        self._behind = 0
         self.disbelieved = 0
         """How many stamps were too far ahead of our clock."""
         self._tick_sent: int | None = None
@@ -42,7 +50,12 @@ class Arrivals:
         if ours:
             self._tick_sent = None
             self._reads_backlog = False
-        return self._marked(self._believed(stamp_in_ms, now) or min(sent, now))
+        arrival = self._believed(stamp_in_ms, now) or min(sent, now)
+        if ours:
+            self._behind = self._behind + 1 if arrival < self.mark - AHEAD else 0
+        if self._behind >= BEHIND:
+            self.mark, self._behind, self.has_stepped_back = arrival, 0, True
+        return self._marked(arrival)
 
     def of_event(self, stamp: int, stamp_in_ms: object, now: int) -> int:
         """Return the arrival of an event with the `time` `stamp`, received `now`."""

@@ -12,6 +12,7 @@ import typer
 
 from actors import diagrams, policies, scenarios, simulate
 from actors.demo import command as demo
+from actors.explaining import command as explaining
 from actors.layout import LayoutError
 from actors.logs import make_log
 from actors.operating import command as operating
@@ -37,6 +38,7 @@ policy = typer.Typer(help="Policies, and an operator's tests of them.", no_args_
 app.add_typer(policy, name="policy")
 app.command("diagram")(diagrams.diagram)
 app.command("demo")(demo.demo)
+app.command("explain")(explaining.explain)
 app.add_typer(operating.topology, name="topology")
 app.command("shards")(operating.shards)
 app.command("reshard")(operating.reshard)

@@ -39,11 +39,12 @@ class Intake:
         log: FilteringBoundLogger,
         counts: Counter[str],
         restored: Record,
+        now: int,
     ) -> None:
         """Go on with what earlier owners have written; `counts` are deliveries by their verdict."""
         shard.restore(restored.changes)
         self.shard = shard
-        self.arrivals = Arrivals(restored.changes.mark, broker_stamps=options.broker_stamps)
+        self.arrivals = Arrivals(restored.changes.mark, now, broker_stamps=options.broker_stamps)
         self.sign_of_life = restored.sign_of_life
         """When a tick was last back, in microseconds since 1970."""
         self.trying = dict(restored.trying)
@@ -64,9 +65,14 @@ class Intake:
         if self.sign_of_life is None:
             self.sign_of_life = now
         noticed = max((one.end for one in self.shard.interruptions), default=0)
-        if now - self.sign_of_life <= self._settle or now <= noticed:
+        since = self.sign_of_life
+        if self.arrivals.has_stepped_back:
+            self.arrivals.has_stepped_back = False
+            self._log.error("a clock has stepped back: ours, the broker's, or an earlier owner's")
+            since = min(since, now - self._settle)
+        elif now - since <= self._settle or now <= noticed:
             return []
-        interruption = Interruption(self.sign_of_life, now + self._settle)
+        interruption = Interruption(since, now + self._settle)
         outputs = self.shard.interrupt(interruption, now)
         self._log.warning(
             "interrupted: deadlines in that time have moved to its end",
@@ -185,6 +191,7 @@ class Intake:
 
     def _refused(self, delivery: Delivery, refusal: Refusal, now: int) -> list[Message]:
         """Refuse a message that the shard has not seen."""
+        self.shard.note_refused(refusal, now)
         notice = refused(refusal, now, long(delivery.body.hex()))
         return [*self._told([notice]), *self._dead(delivery, refusal, now)]
 

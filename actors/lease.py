@@ -22,6 +22,7 @@ from actors.journal import Journal, LeaseLost, Owner, Record
 from actors.options import Options
 from actors.outbox import Outbox
 from actors.shard import Shard
+from actors.stories.audit import audit_messages
 from actors.tasks import only
 from actors.ticks import Ticker, is_probe
 from actors.transport import Connection, ConnectionLost, Consumer, Delivery, Message, Published
@@ -128,8 +129,9 @@ class Lease:
     def _begin(self, restored: Record) -> None:
         work = self._work
         options, clock = work.options, work.clock
-        shard = Shard(work.policies, max_clock_lag=from_seconds(options.max_clock_lag))
-        self._intake = Intake(shard, options, work.log, work.counts, restored)
+        lag = from_seconds(options.max_clock_lag)
+        shard = Shard(work.policies, max_clock_lag=lag, timelines=True)
+        self._intake = Intake(shard, options, work.log, work.counts, restored, clock.now())
         self._outbox = Outbox(work.log)
         self._outbox.restore(restored.outbox, restored.sent_through)
         self._watch = Watch(work.connection, options.lease_seconds)
@@ -207,6 +209,7 @@ class Lease:
     async def _commit(self, messages: list[Message]) -> None:
         """Write one record; when it is committed, its messages go out."""
         intake = self._intake
+        messages.extend(audit_messages(intake.shard.take_timelines()))
         record = Record(
             intake.shard.take_changes(),
             self._outbox.add(messages),

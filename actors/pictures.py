@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from actors.deadlines import SeatKey
+from actors.stories import story as stories
+from actors.stories.story import Story
 from statecharts import seat as seats
 from statecharts.policy import Policy
 from statecharts.presence import Reset
@@ -25,6 +27,8 @@ class Known(NamedTuple, Generic[Value]):
 
     value: Value
     touched: int
+    story: Story | None = None
+    """Of a seat's turn, where stories are told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,7 @@ class Picture:
 
 
 def dump(picture: Picture) -> dict[str, Any]:
-    """Return a whole picture as JSON types."""
+    """Return a whole picture, fit for JSON."""
     return {
         "seats": [dump_seat(known) for known in picture.seats.values() if known is not None],
         "tables": [
@@ -63,22 +67,28 @@ def load(plain: Mapping[str, Any], policies: Mapping[str, Policy]) -> Picture:
     )
 
 
-def dump_seat(known: Known[Seat]) -> dict[str, Any]:
-    """Return one seat as JSON types."""
-    return {"touched": known.touched, **seats.dump(known.value)}
+def dump_seat(known: Known[Seat]) -> tuple[Any, ...]:
+    """Return one seat, fit for JSON."""
+    story = None if known.story is None else stories.dump(known.story)
+    return known.touched, story, seats.dump(known.value)
 
 
-def load_seat(plain: Mapping[str, Any], policies: Mapping[str, Policy]) -> Known[Seat]:
+def load_seat(plain: Sequence[Any], policies: Mapping[str, Policy]) -> Known[Seat]:
     """Return the seat that `dump_seat` gave; raises SnapshotError (see `seat.load`)."""
-    return Known(seats.load(plain, policies), plain["touched"])
+    touched, story, snapshot = plain
+    known = None if story is None else stories.load(story)
+    return Known(seats.load(snapshot, policies), touched, known)
 
 
-def dump_table(table_id: str, known: Known[Table]) -> list[Any]:
-    """Return one table as JSON types."""
-    return [
-        table_id, known.touched,
-        list(known.value.ended_hands), [*map(list, known.value.closings)],
-    ]  # fmt: skip
+def seat_of(plain: Sequence[Any]) -> SeatKey:
+    """Return whose seat `dump_seat` gave."""
+    _, table_id, number, *_ = plain[2]
+    return table_id, number
+
+
+def dump_table(table_id: str, known: Known[Table]) -> tuple[Any, ...]:
+    """Return one table, fit for JSON."""
+    return table_id, known.touched, known.value.ended_hands, known.value.closings
 
 
 def load_table(plain: Sequence[Any]) -> tuple[str, Known[Table]]:
@@ -88,10 +98,10 @@ def load_table(plain: Sequence[Any]) -> tuple[str, Known[Table]]:
 
 
 def dump_facts(picture: Picture) -> dict[str, Any]:
-    """Return the shard's own facts as JSON types."""
+    """Return the shard's own facts, fit for JSON."""
     return {
-        "resets": [list(reset) for reset in picture.resets],
-        "interruptions": [list(one) for one in picture.interruptions],
+        "resets": picture.resets,
+        "interruptions": picture.interruptions,
         "seq_floor": picture.seq_floor,
         "swept": picture.swept,
         "mark": picture.mark,

@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import socket
+from pathlib import Path
 
 from structlog.typing import FilteringBoundLogger
 
@@ -26,6 +27,7 @@ async def serve(settings: Settings, known: Policies, log: FilteringBoundLogger) 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
+    ready = ReadyFile(settings.ready_file)
     log.info(
         "starting",
         broker=redacted(settings.amqp_url),
@@ -34,4 +36,24 @@ async def serve(settings: Settings, known: Policies, log: FilteringBoundLogger) 
     )
     name = f"{socket.gethostname()}-{os.getpid()}"
     transport = RabbitTransport(settings.amqp_url, name=f"seatwarden {name}")
-    await Worker(transport, known, SystemClock(), settings.options, log, name).run(stop)
+    await Worker(transport, known, SystemClock(), settings.options, log, name, ready).run(stop)
+
+
+class ReadyFile(asyncio.Event):
+    """An event with a file that exists while it is set."""
+
+    def __init__(self, file: Path | None) -> None:
+        """Remove a file that was left behind."""
+        super().__init__()
+        self._file = file
+        self.clear()
+
+    def set(self) -> None:
+        super().set()
+        if self._file is not None:
+            self._file.touch()
+
+    def clear(self) -> None:
+        super().clear()
+        if self._file is not None:
+            self._file.unlink(missing_ok=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError, field_validator
@@ -52,6 +54,8 @@ class Settings(BaseSettings):
     """Publish the changes between idle and acting or discarding too."""
     give_up_seconds: float = Field(300.0, ge=0, le=86_400, allow_inf_nan=False)
     """Exit when the broker cannot be reached for so long."""
+    ready_file: Path | None = None
+    """A file that exists while the worker is ready."""
     log_format: Literal["auto", "console", "json"] = "auto"
     """`auto`: for people on a terminal, JSON otherwise."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
@@ -62,6 +66,13 @@ class Settings(BaseSettings):
         if fault := fault_in(url):
             raise ValueError(f"{fault}; like amqp://user:password@host:5672/virtual-host")
         return url
+
+    @field_validator("ready_file")
+    @classmethod
+    def _can_be_made(cls, file: Path | None) -> Path | None:
+        if file is not None and not os.access(file.parent, os.W_OK):
+            raise ValueError(f"{file.parent} is no folder that can be written to")
+        return file
 
     @property
     def options(self) -> Options:

@@ -14,6 +14,10 @@ from functools import partial
 from actors.deadlines import Deadlines, SeatKey
 from actors.pictures import Known, Picture
 from actors.seat_actor import SeatActor
+from actors.stories.entries import Heard
+from actors.stories.story import of_turn
+from actors.stories.teller import Teller
+from actors.stories.timeline import Timeline
 from statecharts.decisions import EventRefused, Output
 from statecharts.digests import short
 from statecharts.events import Event
@@ -24,11 +28,13 @@ from statecharts.policy import Policies, Policy
 from statecharts.presence import Reset
 from statecharts.refusals import Code, Refusal
 from statecharts.seat import Seat
+from statecharts.step import Interrupted, WakeUp
 from statecharts.surroundings import MAX_HANDS, MAX_SOURCES, Interruption, Surroundings, Table
 
 MAX_GATEWAYS = 1024
 MAX_RESETS = 4
 MAX_INTERRUPTIONS = 16
+KNOWN = "known already"
 SWEEP_EVERY = 60 * SECOND
 FORGET_AFTER = 3600 * SECOND
 """Idle seats are dropped when nothing has arrived for them for so long; the least is 10 minutes."""
@@ -62,13 +68,19 @@ class _TableEntry:
 class Shard:
     """Seats by table, their deadlines, and what is known around them."""
 
-    def __init__(self, policies: Policies, *, max_clock_lag: int | None = None) -> None:
-        """`max_clock_lag` (microseconds): how far a start may reach back before its arrival."""
+    def __init__(
+        self, policies: Policies, *, max_clock_lag: int | None = None, timelines: bool = False
+    ) -> None:
+        """`max_clock_lag` (microseconds): how far a start may reach back before its arrival.
+
+        `timelines`: tell them, for whoever takes them (`take_timelines`).
+        """
         self.policies = policies
         self.max_clock_lag = max_clock_lag
         self.deadlines = Deadlines()
         self.faults: list[Exception] = []
         """Errors of ours, for the log; who has logged them clears the list."""
+        self._teller = Teller() if timelines else None
         self._tables: dict[str, _TableEntry] = {}
         self._resets: dict[int, tuple[Reset, ...]] = {}
         self._interruptions: tuple[Interruption, ...] = ()
@@ -93,9 +105,13 @@ class Shard:
             policy = self._policy(event)
             touched = self._touched(event, arrival)
             self._fire_of(touched, arrival, made, outputs)
-            self._mark = max(self._mark, arrival)
-            return self._tell(event, arrival, policy, touched, outputs)
+            # In virtual time they come in any order; a worker knows when a clock was set back.
+            self._mark = max(self._mark, arrival) if made is None else arrival
+            heard = Heard(event, arrival, made, self._reference(event, arrival))
+            return self._tell(heard, policy, touched, outputs)
         except Refusal as refusal:
+            heard = Heard(event, arrival, made, self._reference(event, arrival))
+            self._note(self._seat_of(event), heard, refusal.detail, refusal)
             outputs.append(refused(refusal, arrival))
             return Applied(Verdict.REFUSED, outputs, refusal.detail, refusal)
 
@@ -120,35 +136,34 @@ class Shard:
         outputs: list[Output] = []
         for table_id, number in self.deadlines.within(merged.start, merged.end):
             actor = self._tables[table_id].seats[number]
-            act = partial(
-                actor.interrupt, merged, at, self.policies.default, self._around(table_id)
-            )
-            self._step(actor, at, outputs, act)
+            cause, policy = Interrupted(merged), self.policies.default
+            act = partial(actor.interrupt, cause, at, policy, self._around(table_id))
+            self._step(actor, cause, at, policy, outputs, act)
         return outputs
 
     # -- One event
 
-    def _tell(
-        self,
-        event: Event,
-        arrival: int,
-        policy: Policy,
-        touched: list[SeatActor],
-        outputs: list[Output],
-    ) -> Applied:
+    def _reference(self, event: Event, arrival: int) -> int:
         reference = min(event.stamp, arrival)
         if event.name is Trigger.TURN_STARTED and self.max_clock_lag is not None:
-            reference = max(reference, arrival - self.max_clock_lag)
+            return max(reference, arrival - self.max_clock_lag)
+        return reference
+
+    def _tell(
+        self, heard: Heard, policy: Policy, touched: list[SeatActor], outputs: list[Output]
+    ) -> Applied:
+        event, arrival, _, reference = heard
         if event.name is Trigger.TURN_STARTED:
             self._check_unique(event)
         if not self._learn(event, reference):
-            return Applied(Verdict.IGNORED, outputs, "known already")
+            self._note(touched, heard, KNOWN)
+            return Applied(Verdict.IGNORED, outputs, KNOWN)
         reasons: list[str | None] = []
         failed = len(self.faults)
         for actor in touched:
             around = self._around(actor.seat.table_id)
             act = partial(actor.tell, event, arrival, reference, policy, around)
-            outcome = self._step(actor, arrival, outputs, act)
+            outcome = self._step(actor, heard, arrival, policy, outputs, act)
             if outcome is not None:
                 reasons.append(outcome.line.why if isinstance(outcome.line, Ignored) else None)
         if len(self.faults) > failed:
@@ -241,11 +256,17 @@ class Shard:
         around = self._around(actor.seat.table_id)
         # In virtual time it is noticed when it is due, or when its turn is heard of after that.
         noticed = max(due, self._mark) if made is None else made
-        act = partial(actor.wake, due, noticed, self.policies.default, around)
-        self._step(actor, due, outputs, act)
+        cause, policy = WakeUp(due, noticed), self.policies.default
+        self._step(actor, cause, due, policy, outputs, partial(actor.wake, cause, policy, around))
 
     def _step(
-        self, actor: SeatActor, at: int, outputs: list[Output], act: Callable[[], Outcome]
+        self,
+        actor: SeatActor,
+        cause: Heard | WakeUp | Interrupted,
+        at: int,
+        policy: Policy,
+        outputs: list[Output],
+        act: Callable[[], Outcome],
     ) -> Outcome | None:
         """Have an actor take one step; on a fault of ours give its open turn up, and go on."""
         outcome = None
@@ -255,9 +276,15 @@ class Shard:
             raise
         except Exception as fault:  # noqa: BLE001 - whatever it is, the other seats go on
             self.faults.append(fault)
-            outputs.extend(actor.abandon(at))
+            left = actor.abandon(at)
+            if left is not None:
+                outputs.extend(left.outputs)
+                if self._teller:
+                    self._teller.abandoned(actor, cause, left)
         else:
             outputs.extend(outcome.outputs)
+            if self._teller:
+                self._teller.tell(actor, cause, outcome, policy, self._interruptions)
         key = (actor.seat.table_id, actor.seat.number)
         self.deadlines.set(key, actor.seat.deadline)
         self._changed_seats.add(key)
@@ -265,6 +292,48 @@ class Shard:
 
     def _around(self, table_id: str) -> Surroundings:
         return Surroundings(self._tables[table_id].facts, self._resets, self._interruptions)
+
+    # -- Timelines
+
+    def take_timelines(self) -> list[Timeline]:
+        """Return those of the turns that have closed since this was last asked, in that order.
+
+        What went wrong in telling is in `faults` then.
+        """
+        if self._teller is None:
+            return []
+        told, self._teller.timelines = self._teller.timelines, []
+        self.faults.extend(self._teller.faults)
+        self._teller.faults.clear()
+        return told
+
+    def note_refused(self, refusal: Refusal, received: int) -> None:
+        """Tell of a refused message that never became an event, if it names a seat with a turn.
+
+        `received` (microseconds since 1970) is when it was taken.  It moves no deadline.
+        """
+        identity = refusal.identity
+        entry = self._tables.get(identity.table_id or "")
+        actor = entry.seats.get(identity.seat or 0) if entry else None
+        if self._teller and actor and actor.story is not None:
+            self._teller.note_refused(actor, refusal, received)
+            self._changed_seats.add((actor.seat.table_id, actor.seat.number))
+
+    def _note(
+        self, actors: Iterable[SeatActor], heard: Heard, reason: str, refusal: Refusal | None = None
+    ) -> None:
+        """Have it told in open stories that an event came which no seat was asked about."""
+        if self._teller is None:
+            return
+        for actor in actors:
+            if actor.story is not None:
+                self._teller.note(actor, heard, reason=reason, refusal=refusal)
+                self._changed_seats.add((actor.seat.table_id, actor.seat.number))
+
+    def _seat_of(self, event: Event) -> list[SeatActor]:
+        entry = self._tables.get(event.table_id)
+        actor = entry.seats.get(event.seat) if entry and event.seat is not None else None
+        return [actor] if actor else []
 
     # -- Memory
 
@@ -322,7 +391,12 @@ class Shard:
         }
         for (table_id, number), seat in picture.seats.items():
             if seat is not None:
-                self._tables[table_id].seats[number] = SeatActor(seat.value, seat.touched)
+                actor = SeatActor(seat.value, seat.touched)
+                if self._teller:
+                    # Who knew the seat before may have told no stories.
+                    begun = of_turn(seat.value.turn) if seat.value.turn else None
+                    actor.story = seat.story or begun
+                self._tables[table_id].seats[number] = actor
                 self.deadlines.set((table_id, number), seat.value.deadline)
         self._resets = {}
         for reset in picture.resets:
@@ -344,7 +418,7 @@ class Shard:
     def _seat(self, key: SeatKey) -> Known[Seat] | None:
         entry = self._tables.get(key[0])
         actor = entry.seats.get(key[1]) if entry else None
-        return Known(actor.seat, actor.touched) if actor else None
+        return Known(actor.seat, actor.touched, actor.story) if actor else None
 
     def _table(self, table_id: str) -> Known[Table] | None:
         entry = self._tables.get(table_id)

@@ -105,8 +105,9 @@ class Station:
         self, consumer: Consumer, mailbox: deque[Delivery], woken: asyncio.Event
     ) -> float:
         self._stands(Standing.TAKING_OVER)
-        journal = Journal(self._work.connection, self._journal, uuid4().hex)
-        lease = Lease(self._work, self._queue, journal, consumer, mailbox, woken)
+        work = self._work
+        journal = Journal(work.connection, self._journal, uuid4().hex, work.options.lease_seconds)
+        lease = Lease(work, self._queue, journal, consumer, mailbox, woken)
         try:
             await lease.hold(self._release, self._is_live, test=self._lacked_commits)
         except LeaseLost as lost:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from actors.transport import Connection, ConnectionLost, Delivery, Message, Published
+from actors.transport import Connection, ConnectionLost, Delivery, Message, Published, Since
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -43,7 +43,7 @@ async def end_of(connection: Connection, stream: str) -> int:
 
 @asynccontextmanager
 async def messages(
-    connection: Connection, stream: str, since: int | Literal["first"], until: int
+    connection: Connection, stream: str, since: Since, until: int
 ) -> AsyncIterator[AsyncIterator[Delivery]]:
     """Give the messages of a stream from an offset on, up to the one before `until`.
 

@@ -12,13 +12,14 @@ DECISIONS = "seatwarden.decisions"
 DEAD = "seatwarden.dead"
 DEAD_LETTERS = "seatwarden.dead-letters"
 AUDIT = "seatwarden.audit"
+"""A stream of what was said and why: see `audit`."""
 LAYOUT = "seatwarden.layout"
 WORKERS = "seatwarden.workers"
 """A queue without messages: its consumers are the workers."""
 
 GIB = 1 << 30
 SEGMENT = 32 << 20
-AUDIT_DAYS = 1825
+AUDIT_DAYS, AUDIT_GIB = 1825, 64
 
 
 class Layout(NamedTuple):
@@ -77,14 +78,23 @@ class Layout(NamedTuple):
 
 
 def common(audit_days: int = AUDIT_DAYS) -> Topology:
-    """Return what there is once, whatever the layout."""
+    """Return what there is once, whatever the layout.
+
+    The audit is bounded in bytes too: a full disk stops all who publish.
+    """
     return Topology(
         exchanges=(Exchange(EVENTS), Exchange(DECISIONS), Exchange(DEAD)),
         queues=(
             Queue(DEAD_LETTERS, max_bytes=GIB),
             Queue(WORKERS),
             Queue(LAYOUT, "stream", max_bytes=GIB, segment_bytes=SEGMENT),
-            Queue(AUDIT, "stream", max_days=audit_days, segment_bytes=8 * SEGMENT),
+            Queue(
+                AUDIT,
+                "stream",
+                max_bytes=AUDIT_GIB * GIB,
+                max_days=audit_days,
+                segment_bytes=8 * SEGMENT,
+            ),
         ),
         bindings=(Binding(DEAD_LETTERS, DEAD),),
     )

@@ -11,10 +11,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import Enum
 from typing import Literal, Protocol
 
 Headers = Mapping[str, str | int]
+Since = int | Literal["first", "next"] | datetime
+"""Where to begin to read a stream."""
 
 
 class TransportError(Exception):
@@ -217,12 +220,13 @@ class Connection(Protocol):
         stream: str,
         deliver: Callable[[Delivery], None],
         *,
-        since: int | Literal["first", "next"],
+        since: Since,
         prefetch: int,
     ) -> Consumer:
         """Have `deliver` called with each message of a stream from an offset on, those to come too.
 
-        `next`: only those to come.  What lies before the stream's oldest message begins with that.
+        `next`: only those to come.  A time: those published from then on, and perhaps some earlier
+        ones.  What lies before the stream's oldest message begins with that.
         Acknowledging makes room for more and removes nothing.  `prefetch` is at least 1; RabbitMQ
         3.10 exceeds it by what was published in one go.  Raises ConnectionLost.
         """

@@ -45,9 +45,10 @@ class Worker:
         options: Options,
         log: FilteringBoundLogger,
         name: str = "worker",
+        ready: asyncio.Event | None = None,
     ) -> None:
-        """`name` tells it from the others."""
-        self.ready = asyncio.Event()
+        """`name` tells it from the others; `ready` is an event to be used as that."""
+        self.ready = ready or asyncio.Event()
         """Set while it stands in line for every shard, and each that it owns is live: it consumes,
         and is confirmed to."""
         self.counts: Counter[str] = Counter()
@@ -63,7 +64,8 @@ class Worker:
         """When it stopped being ready, by the loop's clock."""
         self._fault = "not ready"
         """Why, as far as that is known."""
-        self._delay = FIRST_DELAY
+        self._delay = 0.0
+        """How long to wait before the next try: not at all before the first."""
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until `stop` is set; raises GivenUp, LayoutError, TopologyConflict."""
@@ -89,7 +91,7 @@ class Worker:
             except (TransportError, StreamMissing) as error:
                 self._fault = str(error)
                 pause = self._delay * random.uniform(0.5, 1.0)  # noqa: S311
-                self._delay = min(2 * self._delay, MAX_DELAY)
+                self._delay = min(max(FIRST_DELAY, 2 * self._delay), MAX_DELAY)
                 told = "cannot reach the broker" if connection is None else "connection lost"
                 self._log.warning(told, reason=str(error), again_in=round(pause, 2))
             finally:
@@ -142,7 +144,7 @@ class Worker:
             if not self.ready.is_set():
                 self._log.info("ready")
             self.ready.set()
-            self._idle_since, self._delay = None, FIRST_DELAY
+            self._idle_since, self._delay = None, 0.0
         elif self._idle_since is None:
             self._log.info("not ready")
             self.ready.clear()

@@ -14,7 +14,7 @@ from statecharts.digests import short
 from statecharts.instants import MILLISECOND, from_seconds
 from statecharts.lines import Row, State
 from statecharts.payloads import BettingTurn, DiscardTurn
-from statecharts.presence import Session
+from statecharts.presence import Attendance, Session
 from statecharts.presence import forget as forgotten
 from statecharts.rules import GROUNDS, Action, Basis, Rule
 from statecharts.seat import (
@@ -35,6 +35,7 @@ def open_turn(step: Step, _row: Row) -> None:
     """Open a betting turn or a discard; its time counts from the start's reference time."""
     data = step.data
     _note_start(step)
+    over = step.reference + from_seconds(data.turn_seconds)
     turn = Turn(
         turn_id=data.turn_id,
         hand_id=data.hand_id,
@@ -44,12 +45,12 @@ def open_turn(step: Step, _row: Row) -> None:
         source=step.source,
         stamp=step.stamp,
         started=step.reference,
-        deadline=_settled(step, step.reference + from_seconds(data.turn_seconds)),
+        deadline=_settled(step, over),
         told_connected=data.connected,
     )
     if isinstance(data, BettingTurn):
         bet, contributed, pot, big_blind = data.in_one_unit()
-        step.seat.turn = turn._replace(
+        turn = turn._replace(
             to_call=data.to_call,
             bet=bet,
             contributed=contributed,
@@ -57,6 +58,7 @@ def open_turn(step: Step, _row: Row) -> None:
             big_blind=big_blind,
             bank=from_seconds(data.time_bank_seconds),
         )
+        step.seat.turn = _ending(step, turn, over) if turn.deadline != over else turn
     else:
         step.seat.turn = turn._replace(cards=data.cards, choice=_choice_at_start(step, data))
 
@@ -91,21 +93,23 @@ def start_bank(step: Step, _row: Row) -> None:
     """The time bank runs from the end of the turn time, to its own end."""
     over = step.at + step.turn.bank
     deadline = _settled(step, over)
-    step.seat.turn = step.turn._replace(
-        bank_from=step.at, bank_credit=deadline - over, deadline=deadline
-    )
+    turn = step.turn._replace(bank_from=step.at, bank_credit=deadline - over, deadline=deadline)
+    if turn.policy.time_bank_while_away != "never":  # else his turn may have ended with no bank
+        began = turn.at_end[0].at if turn.at_end else None
+        turn = turn._replace(at_end=tuple(there for there in turn.at_end if there.at != began))
+    step.seat.turn = _ending(step, turn, over) if deadline != over else turn
 
 
 def enter_buffer(step: Step, row: Row) -> None:
     """The turn end: keep who was connected at it, and count buffer and grace from it."""
     turn = step.turn
-    player = short(turn.player_id)
     buffer_end = step.at + turn.policy.buffer
     grace_end = buffer_end + turn.policy.grace_for(turn.pot, turn.big_blind)
+    if turn.at_end:  # before the moved end he may have returned, and left again
+        grace_end = max(grace_end, step.at + turn.policy.after_return)
     step.seat.turn = turn._replace(
         bank_used=bank_used(step, row, turn),
-        ended=step.at,
-        sessions_at_end=tuple(one for one in step.sessions() if one.player == player),
+        at_end=(*turn.at_end, *_there(step, turn, step.at)),
         buffer_end=_settled(step, buffer_end),
         grace_end=_settled(step, grace_end),
         deadline=_settled(step, buffer_end),
@@ -114,7 +118,13 @@ def enter_buffer(step: Step, row: Row) -> None:
 
 def enter_grace(step: Step, _row: Row) -> None:
     """The buffer is over: from here on it is settled that he was away at the turn end."""
-    step.seat.turn = step.turn._replace(sessions_at_end=None, deadline=step.turn.grace_end)
+    step.seat.turn = step.turn._replace(at_end=(), deadline=step.turn.grace_end)
+
+
+def enter_returned(step: Step, row: Row) -> None:
+    """The turn end, moved by an interruption: he was away at its own instant, and is back."""
+    enter_buffer(step, row)
+    come_back(step, row)
 
 
 def decide(step: Step, row: Row) -> None:
@@ -126,7 +136,7 @@ def decide(step: Step, row: Row) -> None:
     used = bank_used(step, row, turn)
     connected = step.connected()
     _close(step, turn.turn_id)
-    seat.turn = turn._replace(deadline=None, sessions_at_end=None, bank_used=used)
+    seat.turn = turn._replace(deadline=None, at_end=(), bank_used=used)
     step.outputs.append(
         DecisionMade(
             at=step.at,
@@ -147,6 +157,13 @@ def decide(step: Step, row: Row) -> None:
             late_ms=max(0, step.event.made - step.at) // MILLISECOND,
         )
     )
+
+
+def move_turn_end(step: Step, row: Row) -> None:
+    """Move the turn end, and keep who is there at its own instant."""
+    assert step.turn.deadline is not None  # noqa: S101 - the guard has compared it
+    step.seat.turn = _ending(step, step.turn, step.turn.deadline)
+    move_deadlines(step, row)
 
 
 def move_deadlines(step: Step, row: Row) -> None:
@@ -191,7 +208,9 @@ def leave_again(step: Step, _row: Row) -> None:
 
 def back_to_buffer(step: Step, _row: Row) -> None:
     """He was connected at the turn end after all: what remains is the buffer."""
-    step.seat.turn = step.turn._replace(deadline=step.turn.buffer_end)
+    assert step.turn.buffer_end is not None  # noqa: S101 - he has passed the turn end
+    buffer_end = _settled(step, step.turn.buffer_end)
+    step.seat.turn = step.turn._replace(buffer_end=buffer_end, deadline=buffer_end)
 
 
 # -- Choices of a card
@@ -247,6 +266,15 @@ def forget(step: Step, _row: Row) -> None:
         return one.stamp <= stamp if one.source == source else not is_old
 
     seat.sessions = forgotten(seat.sessions, leaves)
+    if seat.turn:  # what is forgotten after the turn end changes nothing of how it was then
+        seat.turn = seat.turn._replace(
+            at_end=tuple(
+                there._replace(sessions=forgotten(there.sessions, leaves))
+                if step.at <= there.at
+                else there
+                for there in seat.turn.at_end
+            )
+        )
     if not is_old:
         seat.choices_from = max(seat.choices_from, step.reference)
     if player is not None:
@@ -264,6 +292,37 @@ def bank_used(step: Step, row: Row, turn: Turn) -> int:
     if row.source is not State.TIME_BANK or turn.bank_from is None:
         return turn.bank_used
     return min(turn.bank, max(0, step.at - turn.bank_from - turn.bank_credit))
+
+
+def _ending(step: Step, turn: Turn, own_end: int) -> Turn:
+    """Return a turn whose end is moved, with who is there at its own instants, if not yet kept.
+
+    Where a time bank is to begin at `own_end` that is asked by what is known then, and also by
+    what is told later; the turn itself ends with the bank.
+    """
+    if turn.at_end:
+        return turn
+    if not turn.bank or turn.bank_from is not None:
+        return turn._replace(at_end=_there(step, turn, own_end))
+    known, late = _there(step, turn, own_end)
+    over = _there(step, turn, own_end + turn.bank)
+    return turn._replace(at_end=(known._replace(until=own_end), late, *over))
+
+
+def _there(step: Step, turn: Turn, instant: int) -> tuple[Attendance, Attendance]:
+    """Return who is there at an instant, twice.
+
+    By the words that come while a buffer after it would run, and by those that come while the
+    turn's own buffer, which an interruption may move, has not ended: he gets the better of both.
+    """
+    player = short(turn.player_id)
+    sessions = tuple(
+        one for one in step.seat.sessions if one.player == player and one.since <= instant
+    )
+    return (
+        Attendance(instant, instant + turn.policy.buffer, sessions),
+        Attendance(instant, None, sessions),
+    )
 
 
 def _settled(step: Step, instant: int) -> int:
@@ -327,8 +386,8 @@ def _basis(rule: Rule, turn: Turn, *, connected: bool) -> Basis:
 EFFECTS: Mapping[str, Callable[[Step, Row], None]] = {
     effect.__name__: effect
     for effect in (
-        open_turn, tell_uncovered, start_bank, enter_buffer, enter_grace, decide, move_deadlines,
-        keep, come_back, leave_again, back_to_buffer, choose, keep_choice, close_turn,
-        remember_turn, leave, forget,
+        open_turn, tell_uncovered, start_bank, enter_buffer, enter_grace, enter_returned, decide,
+        move_turn_end, move_deadlines, keep, come_back, leave_again, back_to_buffer, choose,
+        keep_choice, close_turn, remember_turn, leave, forget,
     )
 }  # fmt: skip

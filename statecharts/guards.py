@@ -7,7 +7,7 @@ neither overlaps nor leaves a gap.  One small pure function for each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from statecharts import money
@@ -16,7 +16,7 @@ from statecharts.digests import short
 from statecharts.instants import SECOND
 from statecharts.lines import State, Trigger, When
 from statecharts.payloads import DiscardTurn
-from statecharts.presence import is_connected
+from statecharts.presence import Attendance, is_connected
 from statecharts.seat import Turn
 from statecharts.step import Interrupted, Step, WakeUp
 
@@ -92,12 +92,17 @@ def player(step: Step) -> str:
 
 
 def turn_end(step: Step) -> str:
-    """Whether he was connected at the turn end, by the stamps; settled when the buffer is over."""
-    here = step.turn
-    if here.sessions_at_end is None:
-        return "away"
-    there = is_connected(here.sessions_at_end, short(here.player_id), here.told_connected)
-    return "connected" if there else "away"
+    """Whether he was connected at the turn end, by the stamps; settled when the buffer is over.
+
+    Where an interruption has moved it: at its own instant and at the moved one.
+    """
+    there = _was_there(step.turn, step.turn.at_end)
+    return "connected" if there and all(there) else "away"
+
+
+def own_end(step: Step) -> str:
+    """Whether he was away at the turn end itself, before an interruption moved it."""
+    return "there" if all(_was_there(step.turn, step.turn.at_end)) else "away"
 
 
 def price(step: Step) -> str:
@@ -111,11 +116,14 @@ def stake(step: Step) -> str:
 
 
 def bank(step: Step) -> str:
-    """Whether a time bank begins now (reading 3)."""
+    """Whether a time bank begins now (reading 3), or would have begun but for an interruption."""
     here = step.turn
     if not here.bank:
         return "none"
     if step.connected() or here.policy.time_bank_while_away == "always":
+        return "runs"
+    began = [there for there in here.at_end if there.at == here.at_end[0].at]
+    if any(_was_there(here, began)):
         return "runs"
     grace_branch = here.policy.time_bank_while_away == "in_grace_branch"
     return "runs" if grace_branch and here.bet and here.contributed else "none"
@@ -133,7 +141,8 @@ def grace(step: Step) -> str:
 
 def buffer(step: Step) -> str:
     """Whether one whom we take for connected passes the buffer (reading 1)."""
-    return "passes" if step.turn.policy.buffer_for == "everyone" else "skips"
+    here = step.turn
+    return "passes" if here.policy.buffer_for == "everyone" or here.at_end else "skips"
 
 
 def word(step: Step) -> str:
@@ -173,6 +182,11 @@ def interrupted(step: Step) -> str:
     start_, end = step.event.interruption
     running = step.turn.deadline
     return "deadline" if running is not None and start_ <= running < end else "none"
+
+
+def _was_there(here: Turn, at_end: Iterable[Attendance]) -> list[bool]:
+    his = short(here.player_id)
+    return [is_connected(there.sessions, his, here.told_connected) for there in at_end]
 
 
 def _has_departed(step: Step) -> bool:
@@ -228,10 +242,6 @@ def _by_a_return(state: State, trigger: Trigger) -> bool:
     return state not in (GRACE, RETURNED) or trigger is Trigger.PLAYER_CONNECTED
 
 
-def _by_a_return_if_away(state: State, trigger: Trigger) -> bool:
-    return state is not GRACE or trigger in (Trigger.PLAYER_CONNECTED, Trigger.DEADLINE)
-
-
 def _somebody_else(state: State, trigger: Trigger) -> bool:
     """A table's closing concerns every open turn."""
     return state not in WITH_TURN or trigger is not Trigger.TABLE_CLOSED
@@ -273,13 +283,15 @@ QUESTIONS: Mapping[str, Question] = {
         "repeated": _told_by_seat,
     }),
     "deadline": Question(deadline, {"due": "due", "moved": "moved"}),
-    "player": Question(player, {"connected": "connected", "away": "away"}, {
-        "connected": _by_a_return_if_away,
-    }),
+    "player": Question(player, {"connected": "connected", "away": "away"}),
     "turn_end": Question(turn_end, {
         "connected": "was connected at the turn end",
         "away": "was away at the turn end",
     }, {"connected": _by_a_return}),
+    "own_end": Question(own_end, {
+        "there": "not away before an interruption moved the end",
+        "away": "was away before an interruption moved the end",
+    }),
     "price": Question(price, {"free": "check is free", "bet": "faces a bet"}),
     "stake": Question(stake, {"in_pot": "money in the pot", "nothing": "nothing in the pot"}),
     "bank": Question(bank, {"runs": "has a time bank", "none": "no time bank to run"}),
@@ -288,7 +300,7 @@ QUESTIONS: Mapping[str, Question] = {
         "withheld": "away before the turn, no grace by the policy",
     }),
     "buffer": Question(buffer, {
-        "passes": "the buffer is for everyone",
+        "passes": "the buffer is for him too",
         "skips": "the buffer is for those away",
     }),
     "word": Question(word, {"new": "a new word", "old": "an old word"}),

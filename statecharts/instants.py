@@ -38,7 +38,12 @@ def from_rfc3339(text: str) -> int:
 
 def to_rfc3339(instant: int) -> str:
     """Write a stamp in UTC, always with six digits: the same instant is the same text."""
-    return (_EPOCH + timedelta(microseconds=instant)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return to_datetime(instant).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def to_datetime(instant: int) -> datetime:
+    """Return an instant as a datetime in UTC."""
+    return _EPOCH + timedelta(microseconds=instant)
 
 
 def from_seconds(seconds: float) -> int:

@@ -22,7 +22,7 @@ from statecharts.guards import holds
 from statecharts.instants import MILLISECOND
 from statecharts.lines import Line, Refused, Row, State, Trigger
 from statecharts.policy import Policy
-from statecharts.presence import Reset, Resets, Sessions, Word, after_reset, hear
+from statecharts.presence import Attendance, Reset, Resets, Sessions, Word, after_reset, hear
 from statecharts.refusals import Code, Refusal
 from statecharts.seat import Seat, Turn
 from statecharts.step import Interrupted, Step, WakeUp
@@ -147,25 +147,32 @@ def _changed(draft: Step, row: Row, turn: Turn, connected: bool | None) -> SeatC
 
 
 def _write_down(draft: Step) -> None:
-    """Write a word of presence down, and into the picture of the turn end where it belongs."""
+    """Write a word of presence down, and who was there at the turn end where it belongs to that."""
     seat, turn = draft.seat, draft.seat.turn
     keep = short(turn.player_id) if turn else None
     told = _told(draft, seat.sessions, draft.around.resets, keep)
     if told is not None:
         seat.sessions = told
         draft.word_is_new = True
-    if turn is None or turn.sessions_at_end is None or turn.ended is None:
+    if turn is None or not turn.at_end:
         return
-    if turn.buffer_end is None or draft.at > turn.buffer_end or draft.reference > turn.ended:
-        return  # what is known when the buffer ends is settled, and later words are of later times
+    at_end = tuple(_corrected(draft, turn, there, keep) for there in turn.at_end)
+    if at_end != turn.at_end:
+        seat.turn = turn._replace(at_end=at_end)
+        draft.word_is_new = True
+
+
+def _corrected(draft: Step, turn: Turn, there: Attendance, keep: int | None) -> Attendance:
+    """Correct who was there, unless the word is of a later time, or comes when that is settled."""
+    settled = [end for end in (there.until, turn.buffer_end) if end is not None]
+    if draft.reference > there.at or any(draft.at > end for end in settled):
+        return there
     before = {
-        source: tuple(reset for reset in resets if reset.reference <= turn.ended)
+        source: tuple(reset for reset in resets if reset.reference <= there.at)
         for source, resets in draft.around.resets.items()
     }
-    told = _told(draft, turn.sessions_at_end, before, keep)
-    if told is not None:
-        seat.turn = turn._replace(sessions_at_end=told)
-        draft.word_is_new = True
+    told = _told(draft, there.sessions, before, keep)
+    return there if told is None else there._replace(sessions=told)
 
 
 def _told(draft: Step, sessions: Sessions, resets: Resets, keep: int | None) -> Sessions | None:

@@ -55,6 +55,17 @@ class Reset(NamedTuple):
 
 
 Sessions = tuple[Session, ...]
+
+
+class Attendance(NamedTuple):
+    """The sessions of a player as they were at an instant, however late the words about that."""
+
+    at: int
+    until: int | None
+    """Words that arrive later change nothing; None: until the buffer of the turn is over."""
+    sessions: Sessions
+
+
 Resets = Mapping[int, tuple[Reset, ...]]
 """The latest resets of each source."""
 

@@ -7,13 +7,13 @@ are kept as digests.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from statecharts.lines import State
 from statecharts.policy import Policy
-from statecharts.presence import Session, Sessions, Status
+from statecharts.presence import Attendance, Session, Sessions, Status
 
 SNAPSHOT_VERSION = 1
 
@@ -77,10 +77,12 @@ class Turn(NamedTuple):
     bank_credit: int = 0
     """Time of an interruption, which is not charged to the bank."""
     bank_used: int = 0
-    sessions_at_end: Sessions | None = None
-    """The sessions as they were at the turn end, while words about that may still arrive."""
-    ended: int | None = None
-    """The turn end after which the buffer began."""
+    at_end: tuple[Attendance, ...] = ()
+    """Who was there at the turn end, while words about that may still arrive.
+
+    Where an interruption has moved it, at its own instant as well; and where a time bank was to
+    begin then, first who was there when it was to begin.
+    """
     buffer_end: int | None = None
     grace_end: int | None = None
     has_returned: bool = False
@@ -127,77 +129,71 @@ class Seat:
         return self.turn.deadline if self.turn else None
 
 
-def dump(seat: Seat) -> dict[str, Any]:
-    """Return the snapshot of a seat: JSON types only."""
-    picture = {name: getattr(seat, name) for name in _SEAT if name not in ("state", "turn")}
-    picture |= {"version": SNAPSHOT_VERSION, "state": seat.state.value, "turn": None}
-    if seat.turn:
-        turn = {name: getattr(seat.turn, name) for name in _TURN}
-        picture["turn"] = turn | {"policy": seat.turn.policy.digest}
-    plain: dict[str, Any] = _plain(picture)
-    return plain
+def dump(seat: Seat) -> tuple[Any, ...]:
+    """Return the snapshot of a seat: its version, then its fields in order, fit for JSON."""
+    turn = seat.turn
+    return (
+        SNAPSHOT_VERSION, seat.table_id, seat.number, seat.state.value, seat.seq,
+        None if turn is None else (*turn[:_POLICY], turn.policy.digest, *turn[_POLICY + 1 :]),
+        seat.sessions, seat.closed_turns, seat.latest_starts, seat.choices, seat.choices_from,
+        seat.departures, seat.uncovered_hand,
+    )  # fmt: skip
 
 
-def load(picture: Mapping[str, Any], policies: Mapping[str, Policy]) -> Seat:
+def load(snapshot: Sequence[Any], policies: Mapping[str, Policy]) -> Seat:
     """Return the seat of a snapshot; `policies` by digest must hold that of its open turn.
 
-    Raises SnapshotError for a version or a policy that this program does not know.
+    Raises SnapshotError for a version or a policy that this program does not know, and for what is
+    no snapshot at all.
     """
-    if picture.get("version") != SNAPSHOT_VERSION:
-        msg = f"snapshot version {picture.get('version')!r}, this program reads {SNAPSHOT_VERSION}"
-        raise SnapshotError(msg)
-    values = {name: picture[name] for name in _SEAT}
-    values |= {
-        "state": State(picture["state"]),
-        "sessions": _sessions(picture["sessions"]),
-        "closed_turns": tuple(picture["closed_turns"]),
-        "latest_starts": tuple((source, stamp) for source, stamp in picture["latest_starts"]),
-        "choices": tuple(Choice(*choice) for choice in picture["choices"]),
-        "departures": tuple(Departure(*departure) for departure in picture["departures"]),
-        "turn": _turn(picture["turn"], policies),
-    }
-    return Seat(**values)
+    version, *values = snapshot
+    if version != SNAPSHOT_VERSION:
+        raise SnapshotError(f"snapshot version {version!r}, this program reads {SNAPSHOT_VERSION}")
+    try:
+        (
+            table_id, number, state, seq, turn, sessions, closed_turns, latest_starts, choices,
+            choices_from, departures, uncovered_hand,
+        ) = values  # fmt: skip
+        return Seat(
+            table_id, number, State(state), seq,
+            None if turn is None else _turn(turn, policies),
+            _sessions(sessions), tuple(closed_turns),
+            tuple([(source, stamp) for source, stamp in latest_starts]),
+            tuple([Choice(*choice) for choice in choices]), choices_from,
+            tuple([Departure(*departure) for departure in departures]), uncovered_hand,
+        )  # fmt: skip
+    except (TypeError, ValueError) as error:
+        raise SnapshotError(f"a snapshot that cannot be read: {error}") from None
 
 
 class SnapshotError(Exception):
     """A snapshot that cannot be read; the message says why."""
 
 
-def _turn(picture: Mapping[str, Any] | None, policies: Mapping[str, Policy]) -> Turn | None:
-    if picture is None:
-        return None
-    policy = policies.get(picture["policy"])
+def _turn(snapshot: Sequence[Any], policies: Mapping[str, Policy]) -> Turn:
+    turn = Turn(*snapshot)
+    policy = policies.get(str(turn.policy))
     if policy is None:
-        turn_id, digest = picture["turn_id"], picture["policy"]
         raise SnapshotError(
-            f"turn {turn_id!r} began under policy {digest}, which is not known here"
+            f"turn {turn.turn_id!r} began under policy {turn.policy}, which is not known here"
         )
-    at_end, choice = picture["sessions_at_end"], picture["choice"]
-    return Turn(
-        **{name: picture[name] for name in _TURN}
-        | {
-            "policy": policy,
-            "cards": tuple(picture["cards"]),
-            "choice": None if choice is None else Choice(*choice),
-            "sessions_at_end": None if at_end is None else _sessions(at_end),
-        }
+    return turn._replace(
+        policy=policy,
+        cards=tuple(turn.cards),
+        choice=None if turn.choice is None else Choice(*turn.choice),
+        at_end=tuple(
+            [Attendance(at, until, _sessions(sessions)) for at, until, sessions in turn.at_end]
+        ),
     )
 
 
-def _sessions(picture: list[list[int]]) -> Sessions:
+def _sessions(snapshot: Sequence[Sequence[int]]) -> Sessions:
     return tuple(
-        Session(id_, player, source, stamp, since, Status(status))
-        for id_, player, source, stamp, since, status in picture
+        [
+            Session(id_, player, source, stamp, since, Status(status))
+            for id_, player, source, stamp, since, status in snapshot
+        ]
     )
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401 - any nesting of tuples, dicts and scalars
-    if isinstance(value, dict):
-        return {key: _plain(inner) for key, inner in value.items()}
-    if isinstance(value, tuple):
-        return [_plain(inner) for inner in value]
-    return int(value) if isinstance(value, Status) else value
-
-
-_SEAT = tuple(each.name for each in fields(Seat))
-_TURN = Turn._fields
+_POLICY = Turn._fields.index("policy")

@@ -12,7 +12,7 @@ import json
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
 
 from actors.journal import reading, records
@@ -30,11 +30,15 @@ from actors.transport import (
 )
 from statecharts.policy import Policies
 
+PATIENCE = 5.0
 READ_AHEAD = 1000
 """How many messages the reader of the journal may hold."""
 RELEASE_EVERY = 25
 """So many it holds at the most, if it is quick: there is one a second at the least, and a broker
 whose `consumer_timeout` is a minute closes the connection over one that is held for longer."""
+
+
+T = TypeVar("T")
 
 
 class LeaseLost(Exception):
@@ -52,14 +56,20 @@ class _Awaited(NamedTuple):
 class Journal:
     """One epoch of one journal."""
 
-    def __init__(self, connection: Connection, stream: str, nonce: str) -> None:
-        """`nonce` is unique to this epoch."""
+    def __init__(
+        self, connection: Connection, stream: str, nonce: str, patience: float = PATIENCE
+    ) -> None:
+        """`nonce` is unique to this epoch; `patience` (seconds) is for each answer of the broker.
+
+        While the broker takes no messages from anybody, that does not count.
+        """
         self.lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         """Done, with the reason, when a successor's marker has been read."""
         self.epoch: int | None = None
         self._connection = connection
         self._stream = stream
         self._nonce = nonce
+        self._patience = patience
         self._reader: Consumer | None = None
         self._heard = 0
         self._released = 0
@@ -81,7 +91,8 @@ class Journal:
         journal that is missing or cannot be read, LeaseLost, ConnectionLost.
         """
         if test:
-            await self._publish(Message("", self._stream, b"test", kind="seatwarden.test"))
+            message = Message("", self._stream, b"test", kind="seatwarden.test")
+            await self._until(self._send(message))
         until = await self.begin()
         last = await reading.last_counting(self._connection, self._stream, until)
         if last is None:
@@ -190,10 +201,11 @@ class Journal:
         if place.number == self._awaited.last and not self._awaited.read_back.done():
             self._awaited.read_back.set_result(offset)
 
-    def _send(self, message: Message) -> None:
-        task = asyncio.ensure_future(self._publish(message))
+    def _send(self, message: Message) -> asyncio.Task[None]:
+        task = asyncio.create_task(self._publish(message))
         self._publishing.add(task)
         task.add_done_callback(self._published)
+        return task
 
     def _published(self, task: asyncio.Task[None]) -> None:
         self._publishing.discard(task)
@@ -207,10 +219,16 @@ class Journal:
         if answer is not Published.CONFIRMED:
             raise JournalError(f"the broker does not take what goes to the journal {self._stream}")
 
-    async def _until(self, wanted: asyncio.Future[int]) -> int:
+    async def _until(self, wanted: asyncio.Future[T]) -> T:
         """Wait for something; raises LeaseLost or ConnectionLost if that is over before."""
         ends: set[asyncio.Future[Any]] = {wanted, self.lost, self._connection.lost}
-        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        done: set[asyncio.Future[Any]] = set()
+        while not done:
+            done, _ = await asyncio.wait(
+                ends, timeout=self._patience, return_when=asyncio.FIRST_COMPLETED
+            )
+            if not done and not self._connection.is_blocked:
+                raise LeaseLost(f"no answer of the broker within {self._patience:g} s")
         if self.lost.done():
             raise LeaseLost(self.lost.result())
         if self._connection.lost.done():

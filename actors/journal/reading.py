@@ -131,9 +131,11 @@ async def restore(connection: Connection, stream: str, last: Found, known: Polic
     try:
         with collector.rests():
             return await _restore(connection, stream, last, known)
-    except (SnapshotError, KeyError, ValueError, TypeError) as error:
-        told = f"the journal {stream} cannot be read: {error}"
-        raise JournalError(told) from error
+    except SnapshotError as error:
+        raise JournalError(f"the journal {stream} cannot be read: {error}") from error
+    except (LookupError, ValueError, TypeError) as error:
+        told = f"a record that is none of ours ({type(error).__name__}: {error})"
+        raise JournalError(f"the journal {stream} cannot be read: {told}") from error
 
 
 async def _restore(connection: Connection, stream: str, last: Found, known: Policies) -> Restored:
@@ -163,7 +165,7 @@ class _Whole:
 
     def __init__(self) -> None:
         self.checkpoint = Checkpoint()
-        self._seats: dict[tuple[str, int], dict[str, Any]] = {}
+        self._seats: dict[tuple[str, int], list[Any]] = {}
         self._tables: dict[str, list[Any]] = {}
         self._policies: dict[str, Any] = {}
         self._outbox: deque[Outgoing] = deque()
@@ -172,7 +174,7 @@ class _Whole:
 
     def lay(self, at: int, plain: dict[str, Any]) -> None:
         """Lay the next record over."""
-        seats = {(seat["table_id"], seat["number"]): seat for seat in plain["seats"]}
+        seats = {pictures.seat_of(seat): seat for seat in plain["seats"]}
         tables = {table[0]: table for table in plain["tables"]}
         gone = [(table_id, number) for table_id, number in plain["seats_gone"]]
         self._seats.update(seats)

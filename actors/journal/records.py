@@ -7,11 +7,12 @@ epoch and number stand in the headers, so that a reader can tell what counts wit
 
 from __future__ import annotations
 
-import json
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import pydantic_core
 from pydantic import ValidationError
 
 from actors import pictures
@@ -112,7 +113,7 @@ def encoded(record: Record, complete_from: int | None, *, all_keys: bool) -> byt
         "keep": record.keep,
         "trying": record.trying,
     }
-    return json.dumps(plain, separators=(",", ":")).encode()
+    return pydantic_core.to_json(plain)
 
 
 def messages(stream: str, body: bytes, epoch: int, number: int) -> Iterator[Message]:
@@ -137,7 +138,7 @@ def place(delivery: Delivery) -> Place | None:
 def plain(body: bytes) -> dict[str, Any]:
     """Return a record's JSON in this program's version; raises SnapshotError."""
     try:
-        found = json.loads(body)
+        found = pydantic_core.from_json(body)
         version = found["version"]
         while version != VERSION:
             found = UPGRADES[version](found)
@@ -155,7 +156,7 @@ def plain(body: bytes) -> dict[str, Any]:
 def outgoing(entry: list[Any]) -> Outgoing:
     """Return the message of one entry of a record's `outbox`."""
     number, exchange, key, body, content_type, kind, headers, id_ = entry
-    data = body.encode("utf-8", "surrogateescape")
+    data = body.encode() if isinstance(body, str) else b64decode(body[0])
     return Outgoing(number, Message(exchange, key, data, content_type, kind, headers, id_))
 
 
@@ -170,8 +171,12 @@ def policies(found: Mapping[str, Any], known: Policies) -> dict[str, Policy]:
 
 def _dump(outgoing: Outgoing) -> list[Any]:
     number, message = outgoing
+    body: str | list[str]
+    try:
+        body = message.body.decode()
+    except UnicodeDecodeError:
+        body = [b64encode(message.body).decode()]
     return [
-        number, message.exchange, message.routing_key,
-        message.body.decode("utf-8", "surrogateescape"),  # gives any bytes back as they were
+        number, message.exchange, message.routing_key, body,
         message.content_type, message.kind, dict(message.headers), message.id,
     ]  # fmt: skip

@@ -8,8 +8,8 @@ from actors.clock import Clock, SystemClock
 from actors.memory.channels import UnknownTagError
 from actors.memory.directory import Directory, Store, locked
 from actors.memory.queues import MessageQueue, Subscriber
-from actors.memory.streams import Reader, Since, Stream
-from actors.transport import Binding, Delivery, Message, Published, Survey, Topology
+from actors.memory.streams import Reader, Stream
+from actors.transport import Binding, Delivery, Message, Published, Since, Survey, Topology
 
 Consumer = Subscriber | Reader
 

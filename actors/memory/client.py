@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 from actors.memory.broker import MemoryBroker
 from actors.memory.consumer import MemoryConsumer
 from actors.memory.pipes import Pipe
-from actors.memory.streams import Since
 from actors.transport import (
     Binding,
     CannotConnect,
@@ -21,6 +20,7 @@ from actors.transport import (
     Delivery,
     Message,
     Published,
+    Since,
     Survey,
     Topology,
     TransportError,

@@ -6,8 +6,7 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from actors.memory.broker import Consumer, MemoryBroker, Peer
-from actors.memory.streams import Since
-from actors.transport import ConnectionLost, Delivery
+from actors.transport import ConnectionLost, Delivery, Since
 
 T = TypeVar("T")
 

@@ -1,12 +1,9 @@
 """A stream and its readers, as the broker sees them."""
 
 from collections.abc import Callable
-from typing import Literal
 
 from actors.memory.channels import Channel
-from actors.transport import Delivery, Message, Queue
-
-Since = int | Literal["first", "next"]
+from actors.transport import Delivery, Message, Queue, Since
 
 
 class Reader(Channel[int]):
@@ -17,9 +14,10 @@ class Reader(Channel[int]):
     ) -> None:
         super().__init__(prefetch, hand)
         self.queue = queue
-        if since == "first":
-            since = queue.first
-        self._at = queue.next if since == "next" else since
+        if isinstance(since, int):
+            self._at = since
+        else:  # it keeps no times: for a time, all of them
+            self._at = queue.next if since == "next" else queue.first
 
     def serve(self) -> None:
         """Send off what there is room for."""

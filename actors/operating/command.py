@@ -66,9 +66,10 @@ def apply(
 ) -> None:
     """Make what is missing; nothing is deleted or changed.  Twice is once."""
     settings = _settings(amqp_url)
-    wanted, now = Wanted(settings.shards, settings.audit_days), SystemClock().now()
+    wanted, known = Wanted(settings.shards, settings.audit_days), _policies(settings)
+    now = SystemClock().now()
     done, undone = _on_broker(
-        settings, lambda one: topologies.apply(one, wanted, now, begin_anew=begin_anew)
+        settings, lambda one: topologies.apply(one, wanted, known, now, begin_anew=begin_anew)
     )
     for line in done or (["all is there"] if not undone else []):
         typer.echo(line)

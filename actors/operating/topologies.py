@@ -43,7 +43,7 @@ def described(wanted: Layout, audit_days: int) -> Iterator[str]:
 
 
 async def apply(
-    connection: Connection, wanted: Wanted, now: int, *, begin_anew: bool
+    connection: Connection, wanted: Wanted, known: Policies, now: int, *, begin_anew: bool
 ) -> tuple[list[str], list[str]]:
     """Make what is missing; returns what was done, and what was left undone and why.
 
@@ -59,7 +59,7 @@ async def apply(
     undone = []
     for shard in range(in_force.shards):
         journal = in_force.journal(shard)
-        fault = await _fault_of(connection, journal, None)
+        fault = await _fault_of(connection, journal, known)
         if fault is None:
             continue
         if begin_anew:
@@ -114,18 +114,17 @@ async def _replace(connection: Connection, in_force: Layout, shard: int, now: in
     await begin(connection, in_force.journal(shard), empty, anew=True)
 
 
-async def _fault_of(connection: Connection, journal: str, known: Policies | None) -> str | None:
-    """Return what is wrong with a journal; read to the ground if `known` is given."""
+async def _fault_of(connection: Connection, journal: str, known: Policies) -> str | None:
+    """Return what is wrong with a journal; it is read to the ground."""
     if await connection.survey(journal) is None:
         return f"the journal {journal} is missing"
     last = await reading.last_counting(connection, journal, await end_of(connection, journal))
     if last is None:
         return f"the journal {journal} has no first record"
-    if known is not None:
-        try:
-            await reading.restore(connection, journal, last, known)
-        except JournalError as error:
-            return str(error)
+    try:
+        await reading.restore(connection, journal, last, known)
+    except JournalError as error:
+        return str(error)
     return None
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
-from typing import Literal
 
 import aio_pika
 from aio_pika.exceptions import DeliveryError, PublishError
@@ -22,6 +21,7 @@ from actors.transport import (
     Delivery,
     Message,
     Published,
+    Since,
     Survey,
     Topology,
 )
@@ -155,7 +155,7 @@ class RabbitConnection:
         stream: str,
         deliver: Callable[[Delivery], None],
         *,
-        since: int | Literal["first", "next"],
+        since: Since,
         prefetch: int,
     ) -> RabbitConsumer:
         """Have `deliver` called with each message of a stream; raises ConnectionLost.

@@ -82,6 +82,9 @@ ROUTES: Mapping[tuple[str, str, Kind], Route] = {
     (TURN_END, State.BUFFER, Kind.TURN): Route(
         ((SPINE, 489), (SPINE, 624)), 163, 554, 157, "right"
     ),
+    (TURN_END, State.RETURNED, Kind.TURN): Route(
+        ((349, 478), (349, 614), (618, 614), (618, 796)), 513, 744, 87, "right"
+    ),
     (State.BUFFER, State.DISCONNECTION_GRACE, Kind.TURN): Route(
         ((290, 672), (290, 802)), 202, 737, 82, "right"
     ),
@@ -103,7 +106,7 @@ ROUTES: Mapping[tuple[str, str, Kind], Route] = {
     ),
     # decisions
     (TURN_END, State.AUTO_ACTION, Kind.DECISION): Route(
-        ((373, 466), (636, 466), (636, BOTTOM)), 346, 552, 280
+        ((373, 466), (641, 466), (641, BOTTOM)), 355, 547, 279
     ),
     (State.DISCARDING, State.AUTO_ACTION, Kind.DECISION): Route(
         ((95, 318), (95, BOTTOM)), 101, 370, 125

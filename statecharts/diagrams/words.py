@@ -39,6 +39,7 @@ EXPECTED: When = {
     "turn": "this",
     "hand": "this",
     "departure": "his",
+    "own_end": "there",
     "start": ("uncovered", "discard", "betting"),
 }
 """Answers that a picture leaves out because nobody would expect another; the table has them."""

@@ -121,6 +121,7 @@ class _Side(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
+        self._socket = transport.get_extra_info("socket")
 
     def data_received(self, data: bytes) -> None:
         self.other.bring(data)
@@ -155,9 +156,8 @@ class _Side(asyncio.Protocol):
 
     def reset(self) -> None:
         """End the connection with a reset, without waiting for anything."""
-        near_end = self.transport.get_extra_info("socket")
         with contextlib.suppress(OSError):  # it may be closed already
-            near_end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
         self.transport.abort()
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.broker.installation import FLAVOURS
 from tests.broker.service import ROOT
 from tests.conftest import installed
 
@@ -41,7 +42,7 @@ def _mentioning(folder: str) -> list[str]:
 
 
 @pytest.mark.broker
-@pytest.mark.parametrize("flavour", ["3.10"])
+@pytest.mark.parametrize("flavour", FLAVOURS)
 def test_killed_tests_leave_nothing(flavour: str) -> None:
     installed(flavour)
     killed = subprocess.run(

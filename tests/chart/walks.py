@@ -105,6 +105,8 @@ class _Walk:
         self.pace = chance.choice([0.1, 0.5, 2])
         self.taste = {trigger: 4 ** chance.randint(0, 3) for trigger in PAYLOADS}
         self.taste[Trigger.TURN_STARTED] = 4 ** chance.randint(0, 2)
+        if favourite is Trigger.DEADLINE:  # what comes of one is mostly a matter of presence
+            favourite = chance.choice([Trigger.PLAYER_CONNECTED, Trigger.PLAYER_DISCONNECTED])
         if favourite in self.taste:
             self.taste[favourite] *= chance.choice([8, 512])
         self.lags = chance.sample([0, 0, 0, 0.2, 1, 5, 5, 25, 700], 3)
@@ -118,7 +120,7 @@ class _Walk:
                 self.step(WakeUp(deadline, self.now), deadline)
             elif kind < 0.23:
                 self.step(WakeUp(self.now - 1, self.now), self.now)
-            elif kind < 0.26:
+            elif kind < 0.3:
                 start = self.now - self.chance.choice([1, 30]) * SECOND
                 interruption = Interruption(start, self.now + self.chance.choice([0, 30]) * SECOND)
                 self.step(Interrupted(interruption), self.now)

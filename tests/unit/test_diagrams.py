@@ -324,7 +324,7 @@ def test_what_is_drawn_now_passes_the_check(tmp_path: Path) -> None:
 def test_a_table_with_edges_that_have_no_place_yet_is_drawn_whole() -> None:
     drawn = diagrams.produce(Format.SVG, lines=OTHER_TURN_END).decode()
     assert drawn.count(">turn end</text>") == 2
-    assert drawn.count("turn_end_2&#45;&gt;") == 2
+    assert drawn.count("turn_end_2&#45;&gt;") == 3
 
 
 # -- The command

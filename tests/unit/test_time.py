@@ -16,7 +16,7 @@ NOW = 1_000 * SECOND
 
 def reading(*, broker_stamps: bool = False) -> Arrivals:
     """Arrivals of a queue whose first tick is back: what comes is received as it arrives."""
-    arrivals = Arrivals(0, broker_stamps=broker_stamps)
+    arrivals = Arrivals(0, NOW, broker_stamps=broker_stamps)
     arrivals.tick_sent(NOW)
     arrivals.of_tick(NOW, None, NOW, ours=True)
     return arrivals
@@ -29,14 +29,14 @@ def test_without_stamps_a_message_arrives_when_it_is_received() -> None:
 def test_a_publishers_own_stamp_header_is_not_believed_unless_the_broker_overwrites_it() -> None:
     stamp = (NOW - SECOND) // MILLISECOND
     assert reading().of_event(NOW, stamp, NOW + 5) == NOW + 5
-    believing = Arrivals(0, broker_stamps=True)
+    believing = Arrivals(0, NOW, broker_stamps=True)
     assert believing.of_event(NOW, stamp, NOW + 5) == NOW - SECOND
 
 
 def test_in_a_backlog_a_message_arrives_at_its_own_time_but_not_before_what_stands_before_it() -> (
     None
 ):
-    arrivals = Arrivals(0, broker_stamps=False)
+    arrivals = Arrivals(0, NOW, broker_stamps=False)
     arrivals.tick_sent(NOW)
     assert arrivals.of_event(NOW - 20 * SECOND, None, NOW) == NOW - 20 * SECOND
     assert arrivals.of_event(NOW - 30 * SECOND, None, NOW) == NOW - 20 * SECOND
@@ -59,9 +59,27 @@ def test_a_stamp_far_ahead_of_our_clock_is_not_believed_and_counted() -> None:
     assert arrivals.disbelieved == 1
 
 
+def test_an_arrival_ahead_of_the_time_is_given_up_at_once_by_a_new_owner() -> None:
+    arrivals = Arrivals(NOW + 300 * SECOND, NOW, broker_stamps=True)
+    assert arrivals.has_stepped_back
+    assert arrivals.of_event(NOW, NOW // MILLISECOND, NOW) == NOW
+
+
+def test_a_lasting_step_back_begins_anew_and_a_passing_one_does_not() -> None:
+    arrivals = reading(broker_stamps=True)
+    arrivals.of_event(NOW, NOW // MILLISECOND, NOW)
+    back = NOW - 10 * SECOND
+    for number in range(3):
+        assert not arrivals.has_stepped_back
+        assert arrivals.mark == NOW, number
+        arrivals.of_tick(back, back // MILLISECOND, NOW, ours=True)
+    assert arrivals.has_stepped_back
+    assert arrivals.mark == back
+
+
 @given(st.lists(st.tuples(st.integers(0, 100), st.booleans(), st.integers(0, 100))))
 def test_arrivals_never_run_backwards(messages: list[tuple[int, bool, int]]) -> None:
-    arrivals = Arrivals(0, broker_stamps=True)
+    arrivals = Arrivals(0, NOW, broker_stamps=True)
     last = 0
     for seconds, is_stamped, stamp in messages:
         stamp_in_ms = stamp * 1000 if is_stamped else None

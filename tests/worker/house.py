@@ -36,36 +36,44 @@ QUEUE, JOURNAL = LAYOUT.queue(0), LAYOUT.journal(0)
 class House:
     """Everything stands still between calls; time passes in `pass_time` alone."""
 
-    def __init__(self, options: Options | None = None, *, stamps: bool = False) -> None:
+    def __init__(
+        self, options: Options | None = None, *, stamps: bool = False, shards: int = 1
+    ) -> None:
         self.clock = VirtualClock(START)
         self.broker = MemoryBroker(self.clock, stamps=stamps)
-        self.options = replace(options or Options(), shards=1)
+        self.options = replace(options or Options(), shards=shards)
+        self.log = structlog.wrap_logger(structlog.ReturnLogger())
         self.told: list[dict[str, Any]] = []
         self.worker = self._worker()
         self._stop = asyncio.Event()
-        self._running: asyncio.Task[None] | None = None
+        self.running: asyncio.Task[None] | None = None
         self._backend: Connection | None = None
         self._peer: object = None
         self._ids = itertools.count()
 
     # -- The worker
 
+    def restart(self) -> None:
+        """Start a new worker after the old one has stopped."""
+        self.worker = self._worker()
+        self.begin()
+
     def begin(self) -> None:
         """Start the worker."""
         self._stop = asyncio.Event()
-        self._running = asyncio.create_task(self.worker.run(self._stop))
+        self.running = asyncio.create_task(self.worker.run(self._stop))
 
     async def stop(self) -> None:
         """Tell the worker to stop, and wait until it has."""
         self._stop.set()
-        if self._running is not None:
-            await self._running
+        if self.running is not None:
+            await self.running
 
     async def kill(self) -> None:
         """End the worker as a crash would: wherever it is; a new one has the journal alone."""
-        if self._running is not None:
-            self._running.cancel()
-            await asyncio.gather(self._running, return_exceptions=True)
+        if self.running is not None:
+            self.running.cancel()
+            await asyncio.gather(self.running, return_exceptions=True)
         self.worker = self._worker()
 
     def join(self) -> Callable[[], Awaitable[None]]:
@@ -79,10 +87,17 @@ class House:
 
         return end
 
-    def _worker(self) -> Worker:
-        log = structlog.wrap_logger(structlog.ReturnLogger())
+    def forget(self) -> None:
+        """The worker has ended by itself."""
+        self.running = None
+
+    def another(self, name: str) -> Worker:
+        """Return one more worker."""
         transport = MemoryTransport(self.broker)
-        return Worker(transport, policies.bundled(), self.clock, self.options, log)
+        return Worker(transport, policies.bundled(), self.clock, self.options, self.log, name)
+
+    def _worker(self) -> Worker:
+        return self.another("worker")
 
     def cut_worker(self, reason: str) -> None:
         """Drop the worker's connection, without a notice."""
@@ -128,7 +143,7 @@ class House:
         await self._backend.publish(Message("", QUEUE, body, kind=KIND))
         await settle()
 
-    async def turn(self, turn_id: str = "u1", **changes: Any) -> None:
+    async def turn(self, turn_id: str = "u1", subject: str = "t1/1", **changes: Any) -> None:
         """Start a turn of 20 s for a player with money in the pot who faces a bet."""
         data = {
             "hand_id": "h1",
@@ -141,7 +156,7 @@ class House:
             "pots": [150],
             "big_blind": 100,
         }
-        await self.publish("turn.started", {**data, **changes})
+        await self.publish("turn.started", {**data, **changes}, subject=subject)
 
     async def lose(self, session_id: str = "s1") -> None:
         """Lose the player's session."""

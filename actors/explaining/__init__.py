@@ -1,0 +1,1 @@
+"""`seatwarden explain`: the story of a turn in plain words, from the audit stream."""
