@@ -115,9 +115,8 @@ class Intake:
         return self.trying.get(key_of(delivery), 0)
 
     def try_(self, deliveries: Iterable[Delivery]) -> None:
-        """Write down that these are tried now."""
-        for delivery in deliveries:
-            key = key_of(delivery)
+        """Write down that these are tried now; one that stands there twice is tried once."""
+        for key in dict.fromkeys(map(key_of, deliveries)):
             self.trying[key] = self.trying.pop(key, 0) + 1
         while len(self.trying) > MAX_TRYING:
             del self.trying[next(iter(self.trying))]

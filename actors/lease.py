@@ -12,7 +12,7 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from structlog.typing import FilteringBoundLogger
 
@@ -47,6 +47,8 @@ class Work:
     counts: Counter[str]
     name: str
     """The worker's."""
+    trying: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held by the shard that tries what is under suspicion."""
 
 
 class Watch:
@@ -168,12 +170,20 @@ class Lease:
         """
         await self._outbox.room()
         group, suspects = self._next_group()
-        now = self._work.clock.now()
-        messages = self._intake.notice_interruption(now)
-        if suspects:
+        if not suspects:
+            await self._take(group, self._intake.notice_interruption(self._work.clock.now()))
+            return
+        # One shard of a worker at a time: else what is tried here would be blamed for what ends the
+        # worker there.
+        async with self._work.trying:
+            messages = self._intake.notice_interruption(self._work.clock.now())
             self._intake.try_(suspects)
             await self._commit(messages)
-            messages = []
+            await self._take(group, [])
+
+    async def _take(self, group: list[Delivery], messages: list[Message]) -> None:
+        """Take a group, after these messages."""
+        now = self._work.clock.now()
         for delivery in group:
             if self._intake.tries(delivery) > MAX_TRIES:
                 messages.extend(self._intake.park(delivery, now))

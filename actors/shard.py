@@ -106,8 +106,7 @@ class Shard:
             policy = self._policy(event)
             touched = self._touched(event, arrival)
             self._fire_of(touched, arrival, made, outputs)
-            # In virtual time they come in any order; a worker knows when a clock was set back.
-            self._mark = max(self._mark, arrival) if made is None else arrival
+            self._mark = max(self._mark, arrival)
             heard = Heard(event, arrival, made, self._reference(event, arrival))
             return self._tell(heard, policy, touched, outputs)
         except Refusal as refusal:

@@ -37,6 +37,9 @@ READ_AHEAD = 1000
 """How many messages the reader of the journal may hold."""
 BEGIN_AGAIN_AFTER = 0.5
 """Seconds, about, between attempts to begin a journal that somebody else takes from us."""
+RELEASE_EVERY = 25
+"""So many it holds at the most, if it is quick: there is one a second at the least, and a broker
+whose `consumer_timeout` is a minute closes the connection over one that is held for longer."""
 
 
 T = TypeVar("T")
@@ -237,7 +240,7 @@ class Journal:
         return wanted.result()
 
     async def _make_room(self) -> None:
-        if self._reader is not None and self._heard - self._released >= READ_AHEAD // 2:
+        if self._reader is not None and self._heard - self._released >= RELEASE_EVERY:
             self._released = self._heard
             await self._reader.acknowledge(self._heard, multiple=True)
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from actors import pictures, streams
 from actors.journal import records
 from actors.journal.checkpoint import Checkpoint
+from actors.journal.collector import collector
 from actors.journal.records import MARKER, Outgoing, Owner, Place, Record
 from actors.transport import Connection, Delivery
 from statecharts.policy import Policies
@@ -128,7 +129,8 @@ class Restored(NamedTuple):
 async def restore(connection: Connection, stream: str, last: Found, known: Policies) -> Restored:
     """Add the records up to the last one up; raises JournalError for what cannot be read."""
     try:
-        return await _restore(connection, stream, last, known)
+        with collector.rests():
+            return await _restore(connection, stream, last, known)
     except SnapshotError as error:
         raise JournalError(f"the journal {stream} cannot be read: {error}") from error
     except (LookupError, ValueError, TypeError) as error:

@@ -17,7 +17,7 @@ from actors.topology import Layout
 from actors.transport import Message
 from actors.worker import GivenUp, Worker
 from statecharts.events import decode
-from tests.worker.house import JOURNAL, House, a_house, settle
+from tests.worker.house import JOURNAL, QUEUE, House, a_house, settle
 
 
 class Team:
@@ -158,6 +158,34 @@ async def test_many_deaths_over_the_same_messages_cost_none_of_them() -> None:
         house.restart()
         await house.pass_time(60)
         assert len(house.decisions()) == 20
+        assert house.dead_letters() == []
+
+
+async def test_a_message_published_twice_is_tried_once_by_each_owner(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def deadly(body: bytes) -> object:
+        if b"u1" in body and deaths < limit:
+            raise DeathError
+        return decode(body)
+
+    deaths, limit = 0, intake.SUSPICIOUS + MAX_TRIES - 1
+    monkeypatch.setattr(intake, "decode", deadly)
+    async with a_house() as house:
+        await house.pass_time(1)
+        await house.stop()
+        await house.turn("u1")
+        body = house.broker.messages(QUEUE)[-1].body
+        await house.publish_raw(body, "55.t1")
+        house.restart()
+        await settle()
+        while house.running is not None and house.running.done():
+            deaths += 1
+            house.restart()
+            await house.worker.ready.wait()
+            await settle()
+            await house.pass_time(0.2)
+        assert deaths == limit
         assert house.dead_letters() == []
 
 
