@@ -14,7 +14,7 @@ from actors.address import redacted
 from actors.clock import SystemClock
 from actors.rabbit import RabbitTransport
 from actors.settings import Settings
-from actors.worker import Worker
+from actors.work.worker import Worker
 from statecharts.policy import Policies
 
 

@@ -11,9 +11,9 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from actors import policies
 from actors.address import fault_in, redacted
-from actors.options import Options
-from actors.slots import SLOTS
-from actors.topology import AUDIT_DAYS
+from actors.broker.slots import SLOTS
+from actors.broker.topology import AUDIT_DAYS
+from actors.work.options import Options
 from statecharts.wording import faults
 
 PREFIX = "SEATWARDEN_"

@@ -16,12 +16,12 @@ from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
 
-from actors import streams
+from actors.broker import streams
 from actors.journal import reading, records
 from actors.journal.checkpoint import Checkpoint, Entry
 from actors.journal.reading import JournalError
 from actors.journal.records import MARKER, Record
-from actors.pictures import Picture
+from actors.shards.pictures import Picture
 from actors.transport import (
     Connection,
     ConnectionLost,

@@ -11,11 +11,12 @@ import asyncio
 from collections import deque
 from typing import Any, NamedTuple
 
-from actors import pictures, streams
+from actors.broker import streams
 from actors.journal import records
 from actors.journal.checkpoint import Checkpoint
 from actors.journal.collector import collector
 from actors.journal.records import MARKER, Outgoing, Owner, Place, Record
+from actors.shards import pictures
 from actors.transport import Connection, Delivery
 from statecharts.policy import Policies
 from statecharts.seat import SnapshotError

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
+from actors.broker.slots import routing_key
+from actors.broker.topology import DECISIONS, EVENTS, common
 from actors.rabbit import RabbitTransport
-from actors.slots import routing_key
-from actors.topology import DECISIONS, EVENTS, common
 from actors.transport import (
     Binding,
     Connection,

@@ -9,11 +9,12 @@ import signal
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from actors import cli, service, ticks
+from actors import cli, service
+from actors.broker.topology import AUDIT, DECISIONS
 from actors.journal.records import MARKER, RECORD
 from actors.rabbit import RabbitTransport
-from actors.topology import AUDIT, DECISIONS
 from actors.transport import Connection, Consumer, Delivery, Message, Published
+from actors.work import ticks
 
 T = TypeVar("T")
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from actors import layout, streams
+from actors.broker import layout, streams
+from actors.broker.topology import Layout
 from actors.journal import reading, records
 from actors.rabbit import RabbitTransport
-from actors.topology import Layout
 from actors.transport import Connection
 from statecharts.instants import SECOND
 from statecharts.surroundings import Interruption

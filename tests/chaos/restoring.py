@@ -19,9 +19,9 @@ from uuid import uuid4
 
 from actors import policies
 from actors.journal import Journal, Record, begin
-from actors.pictures import Picture
 from actors.rabbit import RabbitTransport
-from actors.shard import Shard
+from actors.shards.pictures import Picture
+from actors.shards.shard import Shard
 from actors.transport import Queue, Topology
 from statecharts.events import Event, decode
 from statecharts.instants import to_rfc3339

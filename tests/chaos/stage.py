@@ -9,8 +9,8 @@ from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanag
 from pathlib import Path
 from typing import Any, TypeVar
 
+from actors.broker.topology import DEAD_LETTERS
 from actors.rabbit import RabbitTransport
-from actors.topology import DEAD_LETTERS
 from actors.transport import Connection
 from statecharts.instants import SECOND, from_rfc3339
 from tests.broker.nodes import Node

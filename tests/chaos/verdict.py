@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from actors import policies
-from actors.shard import Shard
+from actors.shards.shard import Shard
 from statecharts.decisions import DecisionMade
 from statecharts.events import Event, decode
 from statecharts.instants import SECOND, from_rfc3339

@@ -13,9 +13,9 @@ from typing import Any
 
 from hypothesis import note
 
-from actors.pictures import dump, load
 from actors.policies import bundled
-from actors.shard import Applied, Shard, Verdict
+from actors.shards.pictures import dump, load
+from actors.shards.shard import Applied, Shard, Verdict
 from statecharts.decisions import DecisionMade, OfATurn, Output, SeatChanged
 from statecharts.events import decode
 from tests.property.model import BUFFER, MILLISECOND, SECOND, Model, Step, Told, seconds

@@ -13,12 +13,12 @@ from functools import partial
 from typing import Any, NamedTuple
 from unittest import mock
 
-from actors.intake import Intake
 from actors.journal import Journal
 from actors.journal.records import RECORD
-from actors.lease import Lease
 from actors.memory import MemoryConsumer
 from actors.transport import Delivery, Message
+from actors.work.intake import Intake
+from actors.work.lease import Lease
 from tests.simulation import runs
 
 ENOUGH = 300

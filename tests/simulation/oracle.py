@@ -12,15 +12,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from actors import messages
-from actors.intake import key_of
+from actors.broker.slots import is_addressed_right
+from actors.broker.topology import DEAD, DEAD_LETTERS, DECISIONS
 from actors.journal import records
 from actors.journal.reading import Counting
 from actors.memory.streams import Stream
-from actors.slots import is_addressed_right
-from actors.ticks import KIND, PROBE
-from actors.topology import DEAD, DEAD_LETTERS, DECISIONS
 from actors.transport import Delivery, Message
+from actors.work import messages
+from actors.work.intake import key_of
+from actors.work.ticks import KIND, PROBE
 from statecharts.decisions import Output
 from statecharts.events import decode
 from statecharts.instants import MILLISECOND, from_rfc3339, from_seconds

@@ -8,8 +8,8 @@ import random
 from dataclasses import dataclass
 from typing import Any
 
-from actors.options import Options
-from actors.slots import TO_ALL, routing_key
+from actors.broker.slots import TO_ALL, routing_key
+from actors.work.options import Options
 from statecharts.instants import MILLISECOND, SECOND, from_rfc3339, to_rfc3339
 from statecharts.policy import GraceStep, Policies, Policy
 
@@ -26,10 +26,10 @@ SIZES = {
     "actors.journal.checkpoint.KEYS_EVERY": 4,
     "actors.journal.checkpoint.AT_LEAST": 1,
     "actors.journal.journal.READ_AHEAD": 40,
-    "actors.topology.SEGMENT": 2000,
-    "actors.streams.PREFETCH": 4,
-    "actors.outbox.MAX_UNSENT": 3,
-    "actors.outbox.AT_ONCE": 2,
+    "actors.broker.topology.SEGMENT": 2000,
+    "actors.broker.streams.PREFETCH": 4,
+    "actors.work.outbox.MAX_UNSENT": 3,
+    "actors.work.outbox.AT_ONCE": 2,
 }
 NEED_ORDER = {"actors.journal.records.PART"}
 """The parts of a record go out in order as tasks begin in the order in which they are made."""

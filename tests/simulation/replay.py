@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from actors import messages
-from actors.shard import Shard, Verdict
+from actors.shards.shard import Shard, Verdict
 from actors.transport import Message
+from actors.work import messages
 from statecharts.decisions import EventRefused, Output
 from statecharts.events import Event
 from statecharts.instants import MILLISECOND, from_seconds

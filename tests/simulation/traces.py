@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 from unittest import mock
 
-from actors.lease import Lease
-from actors.shard import Applied, Shard
+from actors.shards.shard import Applied, Shard
 from actors.transport import Message
+from actors.work.lease import Lease
 from statecharts.decisions import Output
 from statecharts.events import Event
 from statecharts.surroundings import Interruption
@@ -104,7 +104,7 @@ def traced() -> Iterator[Traces]:
         await commit(lease, messages)
 
     with (
-        mock.patch("actors.lease.Shard", TracedShard),
+        mock.patch("actors.work.lease.Shard", TracedShard),
         mock.patch.object(Lease, "_begin", begins),
         mock.patch.object(Lease, "_commit", commits),
     ):

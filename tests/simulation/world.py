@@ -19,12 +19,12 @@ from unittest import mock
 
 from structlog.typing import FilteringBoundLogger
 
-from actors.lease import Lease
+from actors.broker.topology import DECISIONS, EVENTS, Layout, common
 from actors.memory import MemoryConnection
-from actors.ticks import KIND, PROBE
-from actors.topology import DECISIONS, EVENTS, Layout, common
 from actors.transport import Binding, ConnectionLost, Message, Queue, Topology
-from actors.worker import Worker
+from actors.work.lease import Lease
+from actors.work.ticks import KIND, PROBE
+from actors.work.worker import Worker
 from tests.simulation.loop import LoopClock, SimLoop, SimTask, Stuck, context_of
 from tests.simulation.network import SimBroker, SimConnection, SimTransport
 from tests.simulation.plan import START, Fault, Plan
@@ -490,7 +490,7 @@ def run(plan: Plan, *, verbose: bool = False) -> Ran:
     loop = SimLoop(random.Random(f"loop {plan.seed}"), in_order=plan.in_order, max_steps=MAX_STEPS)
     with ExitStack() as stack:
         traces = stack.enter_context(traced())
-        for module in ("actors.station", "actors.streams", "actors.journal.journal"):
+        for module in ("actors.work.station", "actors.broker.streams", "actors.journal.journal"):
             stack.enter_context(mock.patch(f"{module}.uuid4", side_effect=lambda: _a_uuid(ids)))
         for name, size in plan.sizes.items():
             stack.enter_context(mock.patch(name, size))

@@ -16,7 +16,7 @@ from actors.demo.script import PLANS, Plan
 from actors.demo.sent import Sent
 from actors.demo.show import LAST_START, START, TABLES
 from actors.demo.tally import Tally
-from actors.shard import Shard, Verdict
+from actors.shards.shard import Shard, Verdict
 from statecharts.decisions import DecisionMade, Output, SeatChanged
 from statecharts.events import decode
 from statecharts.instants import MILLISECOND, SECOND

@@ -23,7 +23,7 @@ from actors.demo.sent import Sent
 from actors.demo.show import LAST_START, START
 from actors.demo.view import View
 from actors.demo.words import BRIEFLY
-from actors.shard import Shard
+from actors.shards.shard import Shard
 from statecharts.instants import SECOND
 from statecharts.lines import State
 from statecharts.rules import Rule

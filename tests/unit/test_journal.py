@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors import policies, streams
-from actors.deadlines import SeatKey
+from actors import policies
+from actors.broker import streams
 from actors.journal import (
     Journal,
     JournalError,
@@ -29,7 +29,8 @@ from actors.journal.checkpoint import Entry
 from actors.journal.reading import Counting
 from actors.journal.records import MARKER, RECORD
 from actors.memory import MemoryBroker, MemoryTransport
-from actors.pictures import Known, Picture
+from actors.shards.deadlines import SeatKey
+from actors.shards.pictures import Known, Picture
 from actors.transport import Connection, Delivery, Message, Queue, Topology
 from statecharts.seat import Seat
 from statecharts.surroundings import Interruption, Table

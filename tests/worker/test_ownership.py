@@ -6,16 +6,16 @@ import asyncio
 
 import pytest
 
-from actors import intake
-from actors.census import ROUNDS
+from actors.broker.topology import Layout
 from actors.journal.records import RECORD
-from actors.lease import MAX_TRIES
 from actors.memory import MemoryTransport
-from actors.options import Options
-from actors.station import Standing
-from actors.topology import Layout
 from actors.transport import Message
-from actors.worker import GivenUp, Worker
+from actors.work import intake
+from actors.work.census import ROUNDS
+from actors.work.lease import MAX_TRIES
+from actors.work.options import Options
+from actors.work.station import Standing
+from actors.work.worker import GivenUp, Worker
 from statecharts.events import decode
 from tests.worker.house import JOURNAL, QUEUE, House, a_house, settle
 
@@ -55,7 +55,7 @@ class Team:
 async def test_two_then_three_then_one_share_the_shards_evenly(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("actors.census.EVERY", 0.05)
+    monkeypatch.setattr("actors.work.census.EVERY", 0.05)
     house = House(Options(), shards=8)
     await house.listen()
     team = Team(house)

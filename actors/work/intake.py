@@ -11,14 +11,14 @@ from dataclasses import replace
 
 from structlog.typing import FilteringBoundLogger
 
-from actors import messages, ticks
-from actors.arrivals import Arrivals
+from actors.broker.slots import is_addressed_right
 from actors.journal import Record
-from actors.options import Options
-from actors.pictures import Picture
-from actors.shard import Shard, Verdict, refused
-from actors.slots import is_addressed_right
+from actors.shards.pictures import Picture
+from actors.shards.shard import Shard, Verdict, refused
 from actors.transport import Delivery, Message
+from actors.work import messages, ticks
+from actors.work.arrivals import Arrivals
+from actors.work.options import Options
 from statecharts.decisions import DecisionMade, Output
 from statecharts.digests import long
 from statecharts.events import Event, decode

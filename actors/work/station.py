@@ -14,10 +14,10 @@ from enum import StrEnum
 from uuid import uuid4
 
 from actors.journal import Journal, JournalError, LeaseLost
-from actors.lease import Lease, Work
-from actors.tasks import pause_for
-from actors.ticks import probe
 from actors.transport import ConnectionLost, Consumer, Delivery, TransportError
+from actors.work.lease import Lease, Work
+from actors.work.tasks import pause_for
+from actors.work.ticks import probe
 
 PROBE_EVERY = 10.0
 """Seconds between the probes of who stands by, should a wake-up have gone astray."""

@@ -13,8 +13,8 @@ from itertools import islice, takewhile
 
 from structlog.typing import FilteringBoundLogger
 
+from actors.broker.topology import AUDIT, DECISIONS
 from actors.journal import Outgoing
-from actors.topology import AUDIT, DECISIONS
 from actors.transport import Connection, Message, Published
 from statecharts.decisions import DecisionMade
 

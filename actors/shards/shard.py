@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 
-from actors.deadlines import Deadlines, SeatKey
-from actors.pictures import Known, Picture
-from actors.seat_actor import SeatActor
+from actors.shards.deadlines import Deadlines, SeatKey
+from actors.shards.pictures import Known, Picture
+from actors.shards.seat_actor import SeatActor
 from actors.stories.entries import Heard
 from actors.stories.story import of_turn
 from actors.stories.teller import Teller

@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from actors import streams
+from actors.broker import streams
+from actors.broker.topology import LAYOUT, Layout, common
 from actors.journal import Record, begin
-from actors.pictures import Picture
-from actors.topology import LAYOUT, Layout, common
+from actors.shards.pictures import Picture
 from actors.transport import Connection, Message, Published, Topology
 
 KIND = "seatwarden.layout"

@@ -17,15 +17,15 @@ from dataclasses import dataclass, field
 from structlog.typing import FilteringBoundLogger
 
 from actors.clock import Clock
-from actors.intake import Intake
 from actors.journal import Journal, LeaseLost, Owner, Record
-from actors.options import Options
-from actors.outbox import Outbox
-from actors.shard import Shard
+from actors.shards.shard import Shard
 from actors.stories.audit import audit_messages
-from actors.tasks import only
-from actors.ticks import Ticker, is_probe, is_tick
 from actors.transport import Connection, ConnectionLost, Consumer, Delivery, Message, Published
+from actors.work.intake import Intake
+from actors.work.options import Options
+from actors.work.outbox import Outbox
+from actors.work.tasks import only
+from actors.work.ticks import Ticker, is_probe, is_tick
 from statecharts.instants import from_seconds
 from statecharts.policy import Policies
 
