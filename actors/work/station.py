@@ -21,6 +21,8 @@ from actors.work.ticks import probe
 
 PROBE_EVERY = 10.0
 """Seconds between the probes of who stands by, should a wake-up have gone astray."""
+SERVED_WITHIN = 0.3
+"""Seconds within which the first probe comes back to who is not standing by."""
 AGAIN_AFTER_LOSS = 0.5
 AGAIN_AFTER_FAULT = 5.0
 """Seconds for which a shard that we cannot serve is left to others."""
@@ -54,6 +56,7 @@ class Station:
         self._changed = changed
         self._release = asyncio.Event()
         self._lacked_commits = False
+        self._cannot_read = False
 
     @property
     def is_owner(self) -> bool:
@@ -89,10 +92,13 @@ class Station:
             self._queue, put, prefetch=self._work.options.prefetch
         )
         try:
-            self._stands(Standing.STANDING_BY)
+            wait = SERVED_WITHIN
             while not woken.is_set() and not self._release.is_set():
                 await self._work.connection.publish(probe(self._queue))
-                await _wait_for_either(woken, self._release, PROBE_EVERY * random.uniform(0.5, 1))  # noqa: S311
+                await _wait_for_either(woken, self._release, wait)
+                if not woken.is_set():
+                    self._stands(Standing.STANDING_BY)
+                wait = PROBE_EVERY * random.uniform(0.5, 1)  # noqa: S311
             if not self._release.is_set():
                 return await self._own(consumer, mailbox, woken)
         finally:
@@ -115,6 +121,7 @@ class Station:
             self._log.warning("lease lost", reason=str(lost))
             return AGAIN_AFTER_LOSS * random.uniform(0.5, 1)  # noqa: S311
         except JournalError as error:
+            self._cannot_read = True
             return self._fails(str(error))
         except ConnectionLost:
             raise
@@ -130,7 +137,8 @@ class Station:
 
     def _is_live(self) -> None:
         if self.standing is not Standing.LIVE:
-            self._lacked_commits = False
+            self._lacked_commits = self._cannot_read = False
+            self.fault = ""
             self._log.info("owns the shard")
             self._stands(Standing.LIVE)
 
@@ -141,8 +149,10 @@ class Station:
         return AGAIN_AFTER_FAULT
 
     def _stands(self, standing: Standing) -> None:
-        self.standing = standing
-        self._changed()
+        """Take note; who cannot read a journal is failing until he can, standing by or not."""
+        if not self._cannot_read or standing in {Standing.LIVE, Standing.FAILING}:
+            self.standing = standing
+            self._changed()
 
 
 async def _set_after(first: asyncio.Event, second: asyncio.Event) -> None:
