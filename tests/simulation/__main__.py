@@ -33,7 +33,8 @@ def _one(seed: int, *, verbose: bool) -> int:
 def _many(seeds: range) -> int:
     begun = time.monotonic()
     faults: Counter[str] = Counter()
-    failed, steps, decisions = [], 0, 0
+    failed: list[int] = []
+    steps = decisions = 0
     for done, result in enumerate(runs.many(seeds), 1):
         if done % 500 == 0:
             _say(f"{done} seeds after {time.monotonic() - begun:.0f} s, failed: {len(failed)}")
