@@ -16,6 +16,7 @@ from unittest import mock
 from actors.journal import Journal
 from actors.journal.records import RECORD
 from actors.memory import MemoryConsumer
+from actors.memory.streams import Reader
 from actors.transport import Delivery, Message
 from actors.work.intake import Intake
 from actors.work.lease import Lease
@@ -56,8 +57,11 @@ def _acknowledged_before_written() -> Iterator[None]:
             )
         return group, suspects
 
-    async def acknowledges(*_: Any, **__: Any) -> None:
-        """It has been done."""
+    acknowledge = MemoryConsumer.acknowledge
+
+    async def acknowledges(consumer: MemoryConsumer, tag: int, *, multiple: bool = False) -> None:
+        if isinstance(consumer._registered, Reader):  # of a shard's queue it has been done
+            await acknowledge(consumer, tag, multiple=multiple)
 
     with (
         mock.patch.object(Lease, "_next_group", takes),
@@ -77,10 +81,11 @@ def _confirmed_is_committed() -> Iterator[None]:
         if message.kind == RECORD and awaited and not awaited.read_back.done() and not is_first:
             awaited.read_back.set_result(0)
 
-    def send(journal: Journal, message: Message) -> None:
+    def send(journal: Journal, message: Message) -> asyncio.Task[None]:
         task = asyncio.ensure_future(confirmed(journal, message))
         journal._publishing.add(task)
         task.add_done_callback(journal._published)
+        return task
 
     with mock.patch.object(Journal, "_send", send):
         yield

@@ -21,7 +21,6 @@ class Result:
     faults: Counter[str] = field(default_factory=Counter)
     digest: str = ""
     steps: int = 0
-    less_time: int = 0
     decisions: int = 0
 
 
@@ -35,7 +34,7 @@ def run(seed: int, kinds: tuple[str, ...] = plan.KINDS, *, verbose: bool = False
         for taken in ran.broker.history[world.BACKEND]
     )
     return Result(
-        seed, failures, ran.faults, ran.digest, ran.steps, oracle.less_time, decided
+        seed, failures, ran.faults, ran.digest, ran.steps, decided
     )  # fmt: skip
 
 
