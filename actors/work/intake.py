@@ -163,6 +163,7 @@ class Intake:
         arrival = self.arrivals.of_tick(tick.sent, stamp, now, ours=ours)
         if ours:
             self.sign_of_life = now
+            awaited.arrived(tick, arrival)
         return self._told(self.shard.fire(arrival, now))
 
     def _pass_over(self, delivery: Delivery, now: int) -> None:

@@ -14,7 +14,7 @@ from enum import StrEnum
 from uuid import uuid4
 
 from actors.journal import Journal, JournalError, LeaseLost
-from actors.transport import ConnectionLost, Consumer, Delivery, TransportError
+from actors.transport import ConnectionLost, Consumer, Delivery, Published, TransportError
 from actors.work.lease import Lease, Work
 from actors.work.tasks import pause_for
 from actors.work.ticks import probe
@@ -94,7 +94,9 @@ class Station:
         try:
             wait = SERVED_WITHIN
             while not woken.is_set() and not self._release.is_set():
-                await self._work.connection.publish(probe(self._queue))
+                # Not waited for: who is served may be told so before the probe is confirmed.
+                asking = asyncio.ensure_future(self._work.connection.publish(probe(self._queue)))
+                asking.add_done_callback(_take_note)
                 await _wait_for_either(woken, self._release, wait)
                 if not woken.is_set():
                     self._stands(Standing.STANDING_BY)
@@ -153,6 +155,12 @@ class Station:
         if not self._cannot_read or standing in {Standing.LIVE, Standing.FAILING}:
             self.standing = standing
             self._changed()
+
+
+def _take_note(asking: asyncio.Future[Published]) -> None:
+    """A lost connection is told by itself."""
+    if not asking.cancelled():
+        asking.exception()
 
 
 async def _set_after(first: asyncio.Event, second: asyncio.Event) -> None:
