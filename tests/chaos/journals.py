@@ -1,6 +1,7 @@
 """What the journals say afterwards: who owned which shard when, and what each record covered."""
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -57,6 +58,18 @@ class Journals(NamedTuple):
             for place, entry in enumerate(self.shards[shard])
             for outgoing in entry.plain["outbox"]
         }
+
+    def arrivals(self, shard: int) -> dict[str, list[dict[str, int]]]:
+        """Return for each delivery by its key when the last event of each table had arrived.
+
+        As often as it was covered; its own table is among them, unless it was known already.
+        """
+        found: dict[str, list[dict[str, int]]] = defaultdict(list)
+        for entry in self.shards[shard]:
+            touched = {table: at for table, at, *_ in entry.plain["tables"]}
+            for key in entry.keys:
+                found[key].append(touched)
+        return found
 
     def silence(self, since: int) -> float:
         """Return for how many seconds a shard's deadlines stood still at the most, from then on."""

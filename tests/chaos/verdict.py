@@ -12,7 +12,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from actors import policies
+from actors.intake import key_of
 from actors.shard import Shard
+from actors.slots import routing_key
+from actors.topology import EVENTS
+from actors.transport import Delivery
 from statecharts.decisions import DecisionMade
 from statecharts.events import Event, decode
 from statecharts.instants import SECOND, from_rfc3339
@@ -151,6 +155,7 @@ def _replays(crowd: Crowd, journals: Journals, *, stamps: bool) -> Mapping[str, 
     shards = range(journals.layout.shards)
     interruptions = [journals.interruptions(shard) for shard in shards]
     places = [journals.places(shard) for shard in shards]
+    arrivals = [journals.arrivals(shard) for shard in shards]
     decided = {
         turn.plan.table: turn.decisions[0].id for turn in crowd.turns.values() if turn.decisions
     }
@@ -162,13 +167,27 @@ def _replays(crowd: Crowd, journals: Journals, *, stamps: bool) -> Mapping[str, 
         until = places[shard].get(decided.get(table, ""), FOR_EVER)
         before = [one for place, one in interruptions[shard] if place <= until]
         exact = [[(one.stamp_in_ms or 0) * 1000 for one, _ in told]] if stamps else []
-        possible = list(_possible(told))
+        possible = [_journaled(table, told, arrivals[shard]), *_possible(told)]
         replays[table] = _Replays(
-            [_played(events, arrivals, before) for arrivals in exact],
-            [_played(events, arrivals, before) for arrivals in possible],
-            [_played(events, arrivals, []) for arrivals in exact or possible],
+            [_played(events, each, before) for each in exact],
+            [_played(events, each, before) for each in possible],
+            [_played(events, each, []) for each in exact or possible],
         )
     return replays
+
+
+def _journaled(
+    table: str, told: Sequence[tuple[Heard, Event]], arrivals: Mapping[str, list[dict[str, int]]]
+) -> Sequence[int]:
+    """Return the arrivals by the journal, as far as they lie where they may."""
+    found, copies = [], Counter[bytes]()
+    for heard, event in told:
+        key = key_of(Delivery(1, EVENTS, routing_key(table), heard.body))
+        covered = arrivals.get(key) or [{}]
+        touched = covered[min(copies[heard.body], len(covered) - 1)]
+        copies[heard.body] += 1
+        found.append(max(touched.get(table, heard.received), event.stamp))
+    return found
 
 
 def _possible(told: Sequence[tuple[Heard, Event]]) -> Iterator[Sequence[int]]:
