@@ -19,6 +19,7 @@ from structlog.typing import FilteringBoundLogger
 from actors.clock import Clock
 from actors.intake import Intake
 from actors.journal import Journal, LeaseLost, Owner, Record
+from actors.journal.collector import collector
 from actors.options import Options
 from actors.outbox import Outbox
 from actors.shard import Shard
@@ -112,7 +113,8 @@ class Lease:
         ConnectionLost.
         """
         restored = await self._journal.open(self._work.policies, test=test)
-        self._begin(restored)
+        with collector.rests():
+            self._begin(restored)
         try:
             async with asyncio.TaskGroup() as tasks:
                 beside = [
