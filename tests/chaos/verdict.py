@@ -74,42 +74,46 @@ def judge(crowd: Crowd, journals: Journals, *, stamps: bool) -> Verdict:
     """Compare what a crowd was told with what it should have been told."""
     moved = _moved(crowd)
     verdict = Verdict(len(crowd.turns), moved=len(moved))
-    replays = _replays(crowd, journals, stamps=stamps)
+    histories = _histories(crowd, journals, stamps=stamps)
     for name, turn in crowd.turns.items():
         verdict.decisions += bool(turn.decisions)
         verdict.again += max(0, len(turn.decisions) - 1)
+        told = f"{name} ({turn.plan.kind})"
         if len({(copy.id, copy.body) for copy in turn.decisions}) > 1:
-            verdict.doubled.append(f"{name} ({turn.plan.kind}): {turn.decisions}")
-        replayed = replays.get(turn.plan.table, _Replays([{}], [{}], [{}]))
-        chosen = replayed.exact or replayed.possible
-        if turn.repeated:  # which of several copies was taken when, is not known
-            chosen = [*replayed.exact, *replayed.possible]
-        allowed = list({replay.get(name) for replay in chosen})
-        undisturbed = [replay.get(name) for replay in replayed.undisturbed]
-        _compare(verdict, turn, allowed, undisturbed)
+            verdict.doubled.append(f"{told}: {turn.decisions}")
+        fault = _fault(turn, histories.get(turn.plan.table, _NOTHING), stamps=stamps)
+        if fault:
+            wrong = verdict.different if turn.decisions else verdict.missing
+            wrong.append(f"{told}: {fault}")
     verdict.doubled += _said_differently(crowd)
     return verdict
 
 
-def _compare(
-    verdict: Verdict,
-    turn: Turn,
-    allowed: Sequence[Decision | None],
-    undisturbed: Sequence[Decision | None],
-) -> None:
-    told = f"{turn.plan.turn} ({turn.plan.kind})"
-    came = _decision(turn.decisions[0].body) if turn.decisions else None
-    if came is None:
-        if None not in allowed:
-            verdict.missing.append(f"{told}: {allowed}")
-        return
+def _fault(turn: Turn, history: "_History", *, stamps: bool) -> str | None:
+    """Return what is wrong with what was decided, if anything.
+
+    Without stamps, or when an event was published again, more than one answer may be right.
+    """
+    fault = _compared(turn, history, [history.arrivals])
+    if fault and (not stamps or turn.repeated):
+        fault = _compared(turn, history, [history.arrivals, *_possible(history.told)])
+    return fault
+
+
+def _compared(turn: Turn, history: "_History", arrivals: Sequence[Sequence[int]]) -> str | None:
+    name, interruptions = turn.plan.turn, history.interruptions
+    allowed = {_played(history.events, each, interruptions).get(name) for each in arrivals}
+    if not turn.decisions:
+        return None if None in allowed else f"{allowed}"
+    came = _decision(turn.decisions[0].body)
     alike = [one.deadline for one in allowed if one and one[:2] == came[:2]]
     if not alike or not min(alike) - CLOSE <= came.deadline <= max(alike) + CLOSE:
-        verdict.different.append(f"{told}: {came} instead of {allowed}")
-    if None not in undisturbed:
-        earliest = min(one.deadline for one in undisturbed if one is not None)
-        if came.deadline < earliest - CLOSE:
-            verdict.different.append(f"{told}: {came} earlier than undisturbed, {undisturbed}")
+        return f"{came} instead of {allowed}"
+    undisturbed = [_played(history.events, each, []).get(name) for each in arrivals]
+    earliest = min((one.deadline if one else 0 for one in undisturbed), default=0)
+    if came.deadline < earliest - CLOSE:
+        return f"{came} earlier than undisturbed, {undisturbed}"
+    return None
 
 
 def _decision(body: bytes) -> Decision:
@@ -138,16 +142,24 @@ def _said_differently(crowd: Crowd) -> Iterator[str]:
 # -- Virtual time
 
 
-class _Replays(NamedTuple):
-    """What one table might have been told, by turn; None: nothing."""
+class _History(NamedTuple):
+    """What happened at one table."""
 
-    exact: Sequence[Mapping[str, Decision]]
-    """With the very arrivals that the service has used."""
-    possible: Sequence[Mapping[str, Decision]]
-    undisturbed: Sequence[Mapping[str, Decision]]
+    told: Sequence[tuple[Heard, Event]]
+    arrivals: Sequence[int]
+    """By the broker's stamps, or by the journal."""
+    interruptions: Sequence[Interruption]
+    """Those that were noticed before the decision: others had no part in it."""
+
+    @property
+    def events(self) -> Sequence[Event]:
+        return [event for _, event in self.told]
 
 
-def _replays(crowd: Crowd, journals: Journals, *, stamps: bool) -> Mapping[str, _Replays]:
+_NOTHING = _History([], [], [])
+
+
+def _histories(crowd: Crowd, journals: Journals, *, stamps: bool) -> Mapping[str, _History]:
     tables: dict[str, list[tuple[Heard, Event]]] = defaultdict(list)
     for heard in crowd.heard:
         event = decode(heard.body)
@@ -159,21 +171,18 @@ def _replays(crowd: Crowd, journals: Journals, *, stamps: bool) -> Mapping[str, 
     decided = {
         turn.plan.table: turn.decisions[0].id for turn in crowd.turns.values() if turn.decisions
     }
-    replays = {}
+    histories = {}
     for table, told in tables.items():
-        events = [event for _, event in told]
         shard = journals.layout.shard_of(table)
-        # What was noticed after the decision had no part in it.
         until = places[shard].get(decided.get(table, ""), FOR_EVER)
-        before = [one for place, one in interruptions[shard] if place <= until]
-        exact = [[(one.stamp_in_ms or 0) * 1000 for one, _ in told]] if stamps else []
-        possible = [_journaled(table, told, arrivals[shard]), *_possible(told)]
-        replays[table] = _Replays(
-            [_played(events, each, before) for each in exact],
-            [_played(events, each, before) for each in possible],
-            [_played(events, each, []) for each in exact or possible],
+        histories[table] = _History(
+            told,
+            [(one.stamp_in_ms or 0) * 1000 for one, _ in told]
+            if stamps
+            else _journaled(table, told, arrivals[shard]),
+            [one for place, one in interruptions[shard] if place <= until],
         )
-    return replays
+    return histories
 
 
 def _journaled(
