@@ -32,6 +32,8 @@ from statecharts.policy import Policies
 
 MAX_TRIES = 5
 """What was tried alone in so many leases, each of which ended before its verdict, is parked."""
+FIRST_AGE = 0.25
+"""Seconds that a lease has to live before it tries again what was tried; doubled with each try."""
 DRAIN_SECONDS = 2.0
 """How long a lease that ends in good order waits for its messages to be confirmed."""
 
@@ -175,6 +177,7 @@ class Lease:
         if not suspects:
             await self._take(group, self._intake.notice_interruption(self._work.clock.now()))
             return
+        await self._outlive(suspects)
         # One shard of a worker at a time: else what is tried here would be blamed for what ends the
         # worker there.
         async with self._work.trying:
@@ -182,6 +185,17 @@ class Lease:
             self._intake.try_(suspects)
             await self._commit(messages)
             await self._take(group, [])
+
+    async def _outlive(self, suspects: list[Delivery]) -> None:
+        """Wait until this lease is so old that who dies now dies of what is tried.
+
+        A worker that dies soon after its start, whatever the cause, would else be blamed on the
+        first message of its queue, each time.
+        """
+        if tries := max(map(self._intake.tries, suspects)):
+            options, clock = self._work.options, self._work.clock
+            age = min(FIRST_AGE * 2**tries, options.lease_seconds / 2)
+            await clock.wait(asyncio.Event(), self._owner.since + from_seconds(age))
 
     async def _take(self, group: list[Delivery], messages: list[Message]) -> None:
         """Take a group, after these messages."""
