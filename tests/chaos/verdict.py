@@ -22,7 +22,7 @@ from statecharts.events import Event, decode
 from statecharts.instants import SECOND, from_rfc3339
 from statecharts.surroundings import Interruption
 from tests.chaos.crowd import Crowd, Heard, Turn
-from tests.chaos.journals import Journals
+from tests.chaos.journals import Journals, Noticed
 from tests.chaos.plans import POLICY
 
 MAX_CLOCK_LAG = 2 * SECOND
@@ -30,6 +30,8 @@ CLOSE = SECOND // 10
 """Arrivals of different queues, and so deadlines that hang on them, may be so far apart."""
 SLOW = SECOND // 2
 """So much later than the crowd a worker on a busy machine may read an event."""
+TICK = SECOND
+"""So far behind the last event the last tick may have arrived."""
 FOR_EVER = 1 << 62
 
 
@@ -101,8 +103,13 @@ def _fault(turn: Turn, history: "_History", *, stamps: bool) -> str | None:
 
 
 def _compared(turn: Turn, history: "_History", arrivals: Sequence[Sequence[int]]) -> str | None:
-    name, interruptions = turn.plan.turn, history.interruptions
-    allowed = {_played(history.events, each, interruptions).get(name) for each in arrivals}
+    name, noticed = turn.plan.turn, history.interruptions
+    cuts = [
+        [(one.interruption.start, one.interruption) for one in noticed],
+        [(one.fired, one.interruption) for one in noticed],
+        [(one.fired + TICK, one.interruption) for one in noticed],
+    ]
+    allowed = {_played(history.events, each, cut).get(name) for each in arrivals for cut in cuts}
     if not turn.decisions:
         return None if None in allowed else f"{allowed}"
     came = _decision(turn.decisions[0].body)
@@ -148,7 +155,7 @@ class _History(NamedTuple):
     told: Sequence[tuple[Heard, Event]]
     arrivals: Sequence[int]
     """By the broker's stamps, or by the journal."""
-    interruptions: Sequence[Interruption]
+    interruptions: Sequence[Noticed]
     """Those that were noticed before the decision: others had no part in it."""
 
     @property
@@ -180,7 +187,7 @@ def _histories(crowd: Crowd, journals: Journals, *, stamps: bool) -> Mapping[str
             [(one.stamp_in_ms or 0) * 1000 for one, _ in told]
             if stamps
             else _journaled(table, told, arrivals[shard]),
-            [one for place, one in interruptions[shard] if place <= until],
+            [one for one in interruptions[shard] if one.place <= until],
         )
     return histories
 
@@ -214,18 +221,20 @@ def _possible(told: Sequence[tuple[Heard, Event]]) -> Iterator[Sequence[int]]:
 
 
 def _played(
-    events: Sequence[Event], arrivals: Sequence[int], interruptions: Sequence[Interruption]
+    events: Sequence[Event],
+    arrivals: Sequence[int],
+    interruptions: Sequence[tuple[int, Interruption]],
 ) -> Mapping[str, Decision]:
     shard = Shard(_POLICIES, max_clock_lag=MAX_CLOCK_LAG)
-    outputs, now, left = [], 0, sorted(interruptions, key=lambda one: one.start)
+    outputs, now, left = [], 0, sorted(interruptions)
 
     def interrupt(before: int) -> None:
         # What the service reads after an interruption finds the deadlines moved already, even if
         # it has arrived before the end of it.
-        while left and left[0].start < before:
-            one = left.pop(0)
-            outputs.extend(shard.fire(one.start))
-            outputs.extend(shard.interrupt(one, one.start))
+        while left and left[0][0] < before:
+            at, one = left.pop(0)
+            outputs.extend(shard.fire(at))
+            outputs.extend(shard.interrupt(one, at))
 
     for event, arrival in zip(events, arrivals, strict=True):
         now = max(now, arrival)
