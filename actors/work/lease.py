@@ -18,6 +18,7 @@ from structlog.typing import FilteringBoundLogger
 
 from actors.clock import Clock
 from actors.journal import Journal, LeaseLost, Owner, Record
+from actors.journal.collector import collector
 from actors.shards.shard import Shard
 from actors.stories.audit import audit_messages
 from actors.transport import Connection, ConnectionLost, Consumer, Delivery, Message, Published
@@ -31,6 +32,8 @@ from statecharts.policy import Policies
 
 MAX_TRIES = 5
 """What was tried alone in so many leases, each of which ended before its verdict, is parked."""
+FIRST_AGE = 0.25
+"""Seconds that a lease has to live before it tries again what was tried; doubled with each try."""
 DRAIN_SECONDS = 2.0
 """How long a lease that ends in good order waits for its messages to be confirmed."""
 
@@ -112,7 +115,8 @@ class Lease:
         ConnectionLost.
         """
         restored = await self._journal.open(self._work.policies, test=test)
-        self._begin(restored)
+        with collector.rests():
+            self._begin(restored)
         try:
             async with asyncio.TaskGroup() as tasks:
                 beside = [
@@ -173,6 +177,7 @@ class Lease:
         if not suspects:
             await self._take(group, self._intake.notice_interruption(self._work.clock.now()))
             return
+        await self._outlive(suspects)
         # One shard of a worker at a time: else what is tried here would be blamed for what ends the
         # worker there.
         async with self._work.trying:
@@ -180,6 +185,17 @@ class Lease:
             self._intake.try_(suspects)
             await self._commit(messages)
             await self._take(group, [])
+
+    async def _outlive(self, suspects: list[Delivery]) -> None:
+        """Wait until this lease is so old that who dies now dies of what is tried.
+
+        A worker that dies soon after its start, whatever the cause, would else be blamed on the
+        first message of its queue, each time.
+        """
+        if tries := max(map(self._intake.tries, suspects)):
+            options, clock = self._work.options, self._work.clock
+            age = min(FIRST_AGE * 2**tries, options.lease_seconds / 2)
+            await clock.wait(asyncio.Event(), self._owner.since + from_seconds(age))
 
     async def _take(self, group: list[Delivery], messages: list[Message]) -> None:
         """Take a group, after these messages."""

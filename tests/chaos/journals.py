@@ -1,6 +1,7 @@
 """What the journals say afterwards: who owned which shard when, and what each record covered."""
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -32,22 +33,33 @@ class Entry(NamedTuple):
         return int(self.plain["sign_of_life"] or 0)
 
 
+class Noticed(NamedTuple):
+    """An interruption, and when it was noticed."""
+
+    place: int
+    """In which record."""
+    interruption: Interruption
+    fired: int
+    """Deadlines before this instant may have fired all the same, by a tick that was late."""
+
+
 class Journals(NamedTuple):
     """All records that count, by shard, in their order."""
 
     layout: Layout
     shards: Sequence[Sequence[Entry]]
 
-    def interruptions(self, shard: int) -> list[tuple[int, Interruption]]:
-        """Return the interruptions of a shard as they were noticed, not merged yet.
-
-        Each with the place of the record in which it was.
-        """
-        found, known, alive = [], set[tuple[int, int]](), 0
+    def interruptions(self, shard: int) -> list["Noticed"]:
+        """Return the interruptions of a shard as they were noticed, not merged yet."""
+        found, known, alive, mark = [], set[tuple[int, int]](), 0, 0
         for place, entry in enumerate(self.shards[shard]):
-            told = {(start, end) for start, end in entry.plain["facts"]["interruptions"]}
-            found += [(place, Interruption(max(start, alive), end)) for start, end in told - known]
-            known, alive = told, entry.alive
+            facts = entry.plain["facts"]
+            told = {(start, end) for start, end in facts["interruptions"]}
+            found += [
+                Noticed(place, Interruption(max(start, alive), end), max(start, alive, mark))
+                for start, end in told - known
+            ]
+            known, alive, mark = told, entry.alive, facts["mark"]
         return found
 
     def places(self, shard: int) -> dict[str, int]:
@@ -57,6 +69,18 @@ class Journals(NamedTuple):
             for place, entry in enumerate(self.shards[shard])
             for outgoing in entry.plain["outbox"]
         }
+
+    def arrivals(self, shard: int) -> dict[str, list[dict[str, int]]]:
+        """Return for each delivery by its key when the last event of each table had arrived.
+
+        As often as it was covered; its own table is among them, unless it was known already.
+        """
+        found: dict[str, list[dict[str, int]]] = defaultdict(list)
+        for entry in self.shards[shard]:
+            touched = {table: at for table, at, *_ in entry.plain["tables"]}
+            for key in entry.keys:
+                found[key].append(touched)
+        return found
 
     def silence(self, since: int) -> float:
         """Return for how many seconds a shard's deadlines stood still at the most, from then on."""

@@ -10,8 +10,8 @@ POLICY = Path(__file__).with_name("policy.yaml")
 BUFFER = 1.0
 GRACE = {150: 1.5, 900: 2.5}
 """By the pot; the big blind is 100."""
-LONGEST = 2.5 + BUFFER + 2.5
-"""From the start of a turn to its last deadline."""
+LARGE_POT = 6000
+"""With a grace of ten seconds."""
 
 
 class Word(NamedTuple):
@@ -63,7 +63,7 @@ def mixed(
 
 
 def graces(turns: int, back: tuple[float, float], seed: int = 1) -> list[Plan]:
-    """Return turns whose players are lost, all in their grace from 3.8 to 5.8 seconds.
+    """Return turns whose players are lost, all in their grace from 3.8 to 13.5 seconds.
 
     Every other one is back between two instants, and acts; the rest stay away.
     """
@@ -161,7 +161,7 @@ def _lost_after(turn: _Turn) -> None:
 
 
 def _away(turn: _Turn) -> None:
-    turn.pot = max(GRACE)
+    turn.pot = LARGE_POT
     _lost_after(turn)
 
 

@@ -19,6 +19,7 @@ from uuid import uuid4
 
 from actors import policies
 from actors.journal import Journal, Record, begin
+from actors.journal.collector import collector
 from actors.rabbit import RabbitTransport
 from actors.shards.pictures import Picture
 from actors.shards.shard import Shard
@@ -99,7 +100,8 @@ async def read(url: str, *, profile: bool) -> None:
         profiler.enable()
     restored = await journal.open(policies.bundled())
     opened = time.perf_counter()
-    Shard(policies.bundled()).restore(restored.changes)
+    with collector.rests():
+        Shard(policies.bundled()).restore(restored.changes)
     ended = time.perf_counter()
     if profile:
         profiler.disable()

@@ -15,7 +15,7 @@ from tests.chaos.scenes import scene
 from tests.chaos.stage import Stage
 
 ROOT = Path(__file__).parents[2]
-BALANCED_SECONDS = 60
+BALANCED_SECONDS = 120
 TURNS = 2000
 OPENING_SECONDS = 6.0
 MARGIN = 3.0

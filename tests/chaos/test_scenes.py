@@ -6,13 +6,9 @@ from collections.abc import Mapping
 import pytest
 
 from tests.broker.installation import FLAVOURS
-from tests.chaos import deaths, outages, sharing
+from tests.chaos import deaths, outages, sharing  # noqa: F401 - they put their scenes into SCENES
 from tests.chaos.scenes import SCENES, played
 from tests.conftest import installed
-
-assert deaths
-assert outages
-assert sharing  # they have put theirs into SCENES
 
 
 @pytest.fixture(scope="module", params=FLAVOURS)

@@ -12,13 +12,17 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from actors import policies
+from actors.broker.slots import routing_key
+from actors.broker.topology import EVENTS
 from actors.shards.shard import Shard
+from actors.transport import Delivery
+from actors.work.intake import key_of
 from statecharts.decisions import DecisionMade
 from statecharts.events import Event, decode
 from statecharts.instants import SECOND, from_rfc3339
 from statecharts.surroundings import Interruption
 from tests.chaos.crowd import Crowd, Heard, Turn
-from tests.chaos.journals import Journals
+from tests.chaos.journals import Journals, Noticed
 from tests.chaos.plans import POLICY
 
 MAX_CLOCK_LAG = 2 * SECOND
@@ -26,6 +30,8 @@ CLOSE = SECOND // 10
 """Arrivals of different queues, and so deadlines that hang on them, may be so far apart."""
 SLOW = SECOND // 2
 """So much later than the crowd a worker on a busy machine may read an event."""
+TICK = SECOND
+"""So far behind the last event the last tick may have arrived."""
 FOR_EVER = 1 << 62
 
 
@@ -70,42 +76,51 @@ def judge(crowd: Crowd, journals: Journals, *, stamps: bool) -> Verdict:
     """Compare what a crowd was told with what it should have been told."""
     moved = _moved(crowd)
     verdict = Verdict(len(crowd.turns), moved=len(moved))
-    replays = _replays(crowd, journals, stamps=stamps)
+    histories = _histories(crowd, journals, stamps=stamps)
     for name, turn in crowd.turns.items():
         verdict.decisions += bool(turn.decisions)
         verdict.again += max(0, len(turn.decisions) - 1)
+        told = f"{name} ({turn.plan.kind})"
         if len({(copy.id, copy.body) for copy in turn.decisions}) > 1:
-            verdict.doubled.append(f"{name} ({turn.plan.kind}): {turn.decisions}")
-        replayed = replays.get(turn.plan.table, _Replays([{}], [{}], [{}]))
-        chosen = replayed.exact or replayed.possible
-        if turn.repeated:  # which of several copies was taken when, is not known
-            chosen = [*replayed.exact, *replayed.possible]
-        allowed = list({replay.get(name) for replay in chosen})
-        undisturbed = [replay.get(name) for replay in replayed.undisturbed]
-        _compare(verdict, turn, allowed, undisturbed)
+            verdict.doubled.append(f"{told}: {turn.decisions}")
+        fault = _fault(turn, histories.get(turn.plan.table, _NOTHING), stamps=stamps)
+        if fault:
+            wrong = verdict.different if turn.decisions else verdict.missing
+            wrong.append(f"{told}: {fault}")
     verdict.doubled += _said_differently(crowd)
     return verdict
 
 
-def _compare(
-    verdict: Verdict,
-    turn: Turn,
-    allowed: Sequence[Decision | None],
-    undisturbed: Sequence[Decision | None],
-) -> None:
-    told = f"{turn.plan.turn} ({turn.plan.kind})"
-    came = _decision(turn.decisions[0].body) if turn.decisions else None
-    if came is None:
-        if None not in allowed:
-            verdict.missing.append(f"{told}: {allowed}")
-        return
+def _fault(turn: Turn, history: "_History", *, stamps: bool) -> str | None:
+    """Return what is wrong with what was decided, if anything.
+
+    Without stamps, or when an event was published again, more than one answer may be right.
+    """
+    fault = _compared(turn, history, [history.arrivals])
+    if fault and (not stamps or turn.repeated):
+        fault = _compared(turn, history, [history.arrivals, *_possible(history.told)])
+    return fault
+
+
+def _compared(turn: Turn, history: "_History", arrivals: Sequence[Sequence[int]]) -> str | None:
+    name, noticed = turn.plan.turn, history.interruptions
+    cuts = [
+        [(one.interruption.start, one.interruption) for one in noticed],
+        [(one.fired, one.interruption) for one in noticed],
+        [(one.fired + TICK, one.interruption) for one in noticed],
+    ]
+    allowed = {_played(history.events, each, cut).get(name) for each in arrivals for cut in cuts}
+    if not turn.decisions:
+        return None if None in allowed else f"{allowed}"
+    came = _decision(turn.decisions[0].body)
     alike = [one.deadline for one in allowed if one and one[:2] == came[:2]]
     if not alike or not min(alike) - CLOSE <= came.deadline <= max(alike) + CLOSE:
-        verdict.different.append(f"{told}: {came} instead of {allowed}")
-    if None not in undisturbed:
-        earliest = min(one.deadline for one in undisturbed if one is not None)
-        if came.deadline < earliest - CLOSE:
-            verdict.different.append(f"{told}: {came} earlier than undisturbed, {undisturbed}")
+        return f"{came} instead of {allowed}"
+    undisturbed = [_played(history.events, each, []).get(name) for each in arrivals]
+    earliest = min((one.deadline if one else 0 for one in undisturbed), default=0)
+    if came.deadline < earliest - CLOSE:
+        return f"{came} earlier than undisturbed, {undisturbed}"
+    return None
 
 
 def _decision(body: bytes) -> Decision:
@@ -134,16 +149,24 @@ def _said_differently(crowd: Crowd) -> Iterator[str]:
 # -- Virtual time
 
 
-class _Replays(NamedTuple):
-    """What one table might have been told, by turn; None: nothing."""
+class _History(NamedTuple):
+    """What happened at one table."""
 
-    exact: Sequence[Mapping[str, Decision]]
-    """With the very arrivals that the service has used."""
-    possible: Sequence[Mapping[str, Decision]]
-    undisturbed: Sequence[Mapping[str, Decision]]
+    told: Sequence[tuple[Heard, Event]]
+    arrivals: Sequence[int]
+    """By the broker's stamps, or by the journal."""
+    interruptions: Sequence[Noticed]
+    """Those that were noticed before the decision: others had no part in it."""
+
+    @property
+    def events(self) -> Sequence[Event]:
+        return [event for _, event in self.told]
 
 
-def _replays(crowd: Crowd, journals: Journals, *, stamps: bool) -> Mapping[str, _Replays]:
+_NOTHING = _History([], [], [])
+
+
+def _histories(crowd: Crowd, journals: Journals, *, stamps: bool) -> Mapping[str, _History]:
     tables: dict[str, list[tuple[Heard, Event]]] = defaultdict(list)
     for heard in crowd.heard:
         event = decode(heard.body)
@@ -151,24 +174,36 @@ def _replays(crowd: Crowd, journals: Journals, *, stamps: bool) -> Mapping[str, 
     shards = range(journals.layout.shards)
     interruptions = [journals.interruptions(shard) for shard in shards]
     places = [journals.places(shard) for shard in shards]
+    arrivals = [journals.arrivals(shard) for shard in shards]
     decided = {
         turn.plan.table: turn.decisions[0].id for turn in crowd.turns.values() if turn.decisions
     }
-    replays = {}
+    histories = {}
     for table, told in tables.items():
-        events = [event for _, event in told]
         shard = journals.layout.shard_of(table)
-        # What was noticed after the decision had no part in it.
         until = places[shard].get(decided.get(table, ""), FOR_EVER)
-        before = [one for place, one in interruptions[shard] if place <= until]
-        exact = [[(one.stamp_in_ms or 0) * 1000 for one, _ in told]] if stamps else []
-        possible = list(_possible(told))
-        replays[table] = _Replays(
-            [_played(events, arrivals, before) for arrivals in exact],
-            [_played(events, arrivals, before) for arrivals in possible],
-            [_played(events, arrivals, []) for arrivals in exact or possible],
+        histories[table] = _History(
+            told,
+            [(one.stamp_in_ms or 0) * 1000 for one, _ in told]
+            if stamps
+            else _journaled(table, told, arrivals[shard]),
+            [one for one in interruptions[shard] if one.place <= until],
         )
-    return replays
+    return histories
+
+
+def _journaled(
+    table: str, told: Sequence[tuple[Heard, Event]], arrivals: Mapping[str, list[dict[str, int]]]
+) -> Sequence[int]:
+    """Return the arrivals by the journal, as far as they lie where they may."""
+    found, copies = [], Counter[bytes]()
+    for heard, event in told:
+        key = key_of(Delivery(1, EVENTS, routing_key(table), heard.body))
+        covered = arrivals.get(key) or [{}]
+        touched = covered[min(copies[heard.body], len(covered) - 1)]
+        copies[heard.body] += 1
+        found.append(max(touched.get(table, heard.received), event.stamp))
+    return found
 
 
 def _possible(told: Sequence[tuple[Heard, Event]]) -> Iterator[Sequence[int]]:
@@ -186,18 +221,20 @@ def _possible(told: Sequence[tuple[Heard, Event]]) -> Iterator[Sequence[int]]:
 
 
 def _played(
-    events: Sequence[Event], arrivals: Sequence[int], interruptions: Sequence[Interruption]
+    events: Sequence[Event],
+    arrivals: Sequence[int],
+    interruptions: Sequence[tuple[int, Interruption]],
 ) -> Mapping[str, Decision]:
     shard = Shard(_POLICIES, max_clock_lag=MAX_CLOCK_LAG)
-    outputs, now, left = [], 0, sorted(interruptions, key=lambda one: one.start)
+    outputs, now, left = [], 0, sorted(interruptions)
 
     def interrupt(before: int) -> None:
         # What the service reads after an interruption finds the deadlines moved already, even if
         # it has arrived before the end of it.
-        while left and left[0].start < before:
-            one = left.pop(0)
-            outputs.extend(shard.fire(one.start))
-            outputs.extend(shard.interrupt(one, one.start))
+        while left and left[0][0] < before:
+            at, one = left.pop(0)
+            outputs.extend(shard.fire(at))
+            outputs.extend(shard.interrupt(one, at))
 
     for event, arrival in zip(events, arrivals, strict=True):
         now = max(now, arrival)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import random
 from collections.abc import Iterable
@@ -26,6 +27,7 @@ from actors.journal import (
     records,
 )
 from actors.journal.checkpoint import Entry
+from actors.journal.collector import collector
 from actors.journal.reading import Counting
 from actors.journal.records import MARKER, RECORD
 from actors.memory import MemoryBroker, MemoryTransport
@@ -322,3 +324,12 @@ def test_a_record_whose_beginning_was_not_read_is_left_out_but_proves_the_next()
 def test_an_unfinished_record_does_not_count() -> None:
     told = stream(MARKER, (0, 1, 0, 0), (0, 2, 0, 1), MARKER, (3, 1, 0, 0))
     assert counted(told, proven=True) == [1, 4]
+
+
+def test_the_collector_rests_until_the_last_has_done() -> None:
+    first, second = collector.rests(), collector.rests()
+    with first:
+        second.__enter__()
+    assert not gc.isenabled()
+    second.__exit__(None, None, None)
+    assert gc.isenabled()

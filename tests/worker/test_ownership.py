@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 
 import pytest
+import structlog
 
-from actors.broker.topology import Layout
-from actors.journal.records import RECORD
+from actors import policies
+from actors.broker.topology import EVENTS, Layout
+from actors.journal.records import RECORD, Record
 from actors.memory import MemoryTransport
-from actors.transport import Message
+from actors.shards.pictures import Picture
+from actors.shards.shard import Shard
+from actors.transport import Delivery, Message
 from actors.work import intake
 from actors.work.census import ROUNDS
+from actors.work.intake import Intake
 from actors.work.lease import MAX_TRIES
 from actors.work.options import Options
 from actors.work.station import Standing
 from actors.work.worker import GivenUp, Worker
 from statecharts.events import decode
-from tests.worker.house import JOURNAL, QUEUE, House, a_house, settle
+from tests.worker.house import JOURNAL, House, a_house, settle
 
 
 class Team:
@@ -135,7 +141,7 @@ async def test_a_message_that_ends_every_worker_is_parked_and_the_others_are_not
             house.restart()
             await house.worker.ready.wait()
             await settle()
-            await house.pass_time(0.2)
+            await house.pass_time(3)
         letters = [(one.body, one.headers["code"]) for one in house.dead_letters()]
         assert list(dict.fromkeys(letters)) == [(b"1 deadly", "failed"), (b"2 deadly", "failed")]
         assert intake.SUSPICIOUS + MAX_TRIES < deaths < 2 * (intake.SUSPICIOUS + MAX_TRIES + 2)
@@ -161,32 +167,13 @@ async def test_many_deaths_over_the_same_messages_cost_none_of_them() -> None:
         assert house.dead_letters() == []
 
 
-async def test_a_message_published_twice_is_tried_once_by_each_owner(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def deadly(body: bytes) -> object:
-        if b"u1" in body and deaths < limit:
-            raise DeathError
-        return decode(body)
-
-    deaths, limit = 0, intake.SUSPICIOUS + MAX_TRIES - 1
-    monkeypatch.setattr(intake, "decode", deadly)
-    async with a_house() as house:
-        await house.pass_time(1)
-        await house.stop()
-        await house.turn("u1")
-        body = house.broker.messages(QUEUE)[-1].body
-        await house.publish_raw(body, "55.t1")
-        house.restart()
-        await settle()
-        while house.running is not None and house.running.done():
-            deaths += 1
-            house.restart()
-            await house.worker.ready.wait()
-            await settle()
-            await house.pass_time(0.2)
-        assert deaths == limit
-        assert house.dead_letters() == []
+def test_a_message_that_stands_in_the_queue_twice_is_tried_once_by_an_owner() -> None:
+    log = structlog.wrap_logger(structlog.ReturnLogger())
+    empty = Record(Picture({}, {}))
+    taken = Intake(Shard(policies.bundled()), Options(), log, Counter(), empty, 0)
+    twice = [Delivery(tag, EVENTS, "55.t1", b"the same") for tag in (1, 2)]
+    taken.try_(twice)
+    assert taken.tries(twice[0]) == taken.tries(twice[1]) == 1
 
 
 def test_the_layout_knows_the_shard_of_a_table() -> None:
