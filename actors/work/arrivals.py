@@ -45,10 +45,15 @@ class Arrivals:
         if self._tick_sent is None:
             self._tick_sent = sent
 
-    def of_tick(self, sent: int, stamp_in_ms: object, now: int, *, ours: bool) -> int:
-        """Return the arrival of a tick; `ours` if it is the one that this connection waits for."""
+    def of_tick(
+        self, sent: int, stamp_in_ms: object, now: int, *, ours: bool, awaited: int | None = None
+    ) -> int:
+        """Return the arrival of a tick.
+
+        `ours`: this lease has sent it.  `awaited` is when the oldest that is still on its way was.
+        """
         if ours:
-            self._tick_sent = None
+            self._tick_sent = awaited
             self._reads_backlog = False
         arrival = self._believed(stamp_in_ms, now) or min(sent, now)
         if ours:
