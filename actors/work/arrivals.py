@@ -55,12 +55,13 @@ class Arrivals:
         if ours:
             self._tick_sent = awaited
             self._reads_backlog = False
-        arrival = self._believed(stamp_in_ms, now) or min(sent, now)
+        believed = self._believed(stamp_in_ms, now)
+        time = now if believed is None else believed
         if ours:
-            self._behind = self._behind + 1 if arrival < self.mark - AHEAD else 0
+            self._behind = self._behind + 1 if time < self.mark - AHEAD else 0
         if self._behind >= BEHIND:
-            self.mark, self._behind, self.has_stepped_back = arrival, 0, True
-        return self._marked(arrival)
+            self.mark, self._behind, self.has_stepped_back = time, 0, True
+        return self._marked(min(sent, now) if believed is None else believed)
 
     def of_event(self, stamp: int, stamp_in_ms: object, now: int) -> int:
         """Return the arrival of an event with the `time` `stamp`, received `now`."""

@@ -34,6 +34,7 @@ MAX_TRIES = 5
 """What was tried alone in so many leases, each of which ended before its verdict, is parked."""
 FIRST_AGE = 0.25
 """Seconds that a lease has to live before it tries again what was tried; doubled with each try."""
+AGAIN_SECONDS = 0.05
 DRAIN_SECONDS = 2.0
 """How long a lease that ends in good order waits for its messages to be confirmed."""
 
@@ -155,10 +156,11 @@ class Lease:
             now = clock.now()
             soonest = deadlines.next()
             due = ticker.due(soonest[0] if soonest else None)
-            if now >= due or (self._taken >= quarter and not ticker.is_awaited):
-                self._send_tick(tasks, now)
+            if self._taken >= quarter and not ticker.is_awaited:
+                due = now
+            if now >= due and self._send_tick(tasks, now):
                 continue
-            await clock.wait(self._woken, due)
+            await clock.wait(self._woken, due if now < due else None)
             self._woken.clear()
             if self._mailbox:
                 await self._take_group()
@@ -257,21 +259,32 @@ class Lease:
                 await self._outbox.empty()
         await self._commit([])
 
-    def _send_tick(self, tasks: asyncio.TaskGroup, now: int) -> None:
+    def _send_tick(self, tasks: asyncio.TaskGroup, now: int) -> bool:
+        """Send a tick, unless it is not known that the broker has taken the last one.
+
+        Who sent them all the same would, when it takes them again, see no silence in the queue.
+        """
+        if self._ticks and self._ticker.is_awaited:
+            return False
         self._taken = 0
         tick = self._ticker.next(now)
         self._intake.arrivals.tick_sent(now)
         task = tasks.create_task(self._work.connection.publish(tick.message(self._queue)))
         self._ticks.add(task)
-        task.add_done_callback(self._ticks.discard)
+        task.add_done_callback(self._tick_answered)
+        return True
+
+    def _tick_answered(self, task: asyncio.Task[Published]) -> None:
+        self._ticks.discard(task)
+        self._woken.set()
 
     async def _keep_ticking(self, tasks: asyncio.TaskGroup) -> None:
         """Send the regular ticks while the loop is busy, else it would look like a silence."""
         clock, never = self._work.clock, asyncio.Event()
         while True:
             await clock.wait(never, self._ticker.regular)
-            if (now := clock.now()) >= self._ticker.regular:
-                self._send_tick(tasks, now)
+            if not self._send_tick(tasks, clock.now()):
+                await asyncio.sleep(AGAIN_SECONDS)
 
     async def _end_with_journal(self) -> None:
         raise LeaseLost(await asyncio.shield(self._journal.lost))

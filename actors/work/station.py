@@ -10,6 +10,7 @@ import asyncio
 import random
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from enum import StrEnum
 from uuid import uuid4
 
@@ -49,8 +50,8 @@ class Station:
         self.standing = Standing.AWAY
         self.fault = ""
         """Why it is failing."""
-        self._work = work
         self._log = work.log.bind(shard=shard)
+        self._work = replace(work, log=self._log)
         self._queue = queue
         self._journal = journal
         self._changed = changed
