@@ -14,6 +14,7 @@ from dataclasses import replace
 from enum import StrEnum
 from uuid import uuid4
 
+from actors.broker.closing import close
 from actors.journal import Journal, JournalError, LeaseLost
 from actors.transport import ConnectionLost, Consumer, Delivery, Published, TransportError
 from actors.work.lease import Lease, Work
@@ -105,7 +106,7 @@ class Station:
             if not self._release.is_set():
                 return await self._own(consumer, mailbox, woken)
         finally:
-            await consumer.close()
+            await close(consumer)
             if self.standing is not Standing.FAILING:
                 self._stands(Standing.AWAY)
         return 0
