@@ -176,7 +176,7 @@ class Worker:
         self._is_blocked = is_blocked
         if is_blocked:
             self._fault = "the broker takes no messages: it is short of memory or disk"
-            self._log.error(self._fault)
+            self._log.warning(self._fault)
         else:
             self._log.info("the broker takes messages again")
         self._see_whether_ready()
