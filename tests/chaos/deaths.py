@@ -42,7 +42,7 @@ async def _(stage: Stage) -> None:
     await stage.owned()
 
 
-@scene("owner killed, started again at once", is_long=True)
+@scene("owner killed, started again at once")
 async def _(stage: Stage) -> None:
     worker = await stage.worker()
     stage.crowd.play(mixed(60, 3))
@@ -54,7 +54,7 @@ async def _(stage: Stage) -> None:
     await stage.owned()
 
 
-@scene("killed before and after each call to the broker", is_long=True)
+@scene("killed before and after each call to the broker")
 async def _(stage: Stage) -> None:
     points = [Point(when, kind, 2) for kind, when in product(KINDS, ("before", "after"))]
     worker = await stage.worker()
@@ -83,7 +83,7 @@ async def _(stage: Stage) -> None:
     assert await stage.dead_letters() == 0
 
 
-@scene(f"{len(DEATHS)} deaths over the same events", is_long=True)
+@scene(f"{len(DEATHS)} deaths over the same events")
 async def _(stage: Stage) -> None:
     worker = await stage.worker()
     await worker.stop()
