@@ -103,12 +103,8 @@ def _fault(turn: Turn, history: "_History", *, stamps: bool) -> str | None:
 
 
 def _compared(turn: Turn, history: "_History", arrivals: Sequence[Sequence[int]]) -> str | None:
-    name, noticed = turn.plan.turn, history.interruptions
-    cuts = [
-        [(one.interruption.start, one.interruption) for one in noticed],
-        [(one.fired, one.interruption) for one in noticed],
-        [(one.fired + TICK, one.interruption) for one in noticed],
-    ]
+    name = turn.plan.turn
+    cuts = [*_cuts(history)] if history.interruptions else [[]]
     allowed = {_played(history.events, each, cut).get(name) for each in arrivals for cut in cuts}
     if not turn.decisions:
         return None if None in allowed else f"{allowed}"
@@ -121,6 +117,22 @@ def _compared(turn: Turn, history: "_History", arrivals: Sequence[Sequence[int]]
     if came.deadline < earliest - CLOSE:
         return f"{came} earlier than undisturbed, {undisturbed}"
     return None
+
+
+def _cuts(history: "_History") -> Iterator[list[tuple[int, Interruption]]]:
+    """Yield when each interruption may have been noticed: until then deadlines fire.
+
+    At its start, at the tick that was late, or after any event that arrived in the silence.
+    """
+    noticed = history.interruptions
+    yield [(one.interruption.start, one.interruption) for one in noticed]
+    yield [(one.fired, one.interruption) for one in noticed]
+    yield [(one.fired + TICK, one.interruption) for one in noticed]
+    for arrival in history.arrivals:
+        yield [
+            (min(max(one.start, arrival + 1), one.end), one)
+            for one in (each.interruption for each in noticed)
+        ]
 
 
 def _decision(body: bytes) -> Decision:
