@@ -94,17 +94,26 @@ def judge(crowd: Crowd, journals: Journals, *, stamps: bool) -> Verdict:
 def _fault(turn: Turn, history: "_History", *, stamps: bool) -> str | None:
     """Return what is wrong with what was decided, if anything.
 
-    Without stamps, or when an event was published again, more than one answer may be right.
+    Without stamps, or when an event was published again, more than one answer may be right; and so
+    where an interruption was noticed.  What is the usual answer is tried first.
     """
-    fault = _compared(turn, history, [history.arrivals])
+    arrivals, cuts = [history.arrivals], [*_cuts(history)] if history.interruptions else [[]]
+    fault = _compared(turn, history, arrivals, cuts)
     if fault and (not stamps or turn.repeated):
-        fault = _compared(turn, history, [history.arrivals, *_possible(history.told)])
+        arrivals += _possible(history.told)
+        fault = _compared(turn, history, arrivals, cuts)
+    if fault and history.interruptions:
+        fault = _compared(turn, history, arrivals, [*cuts, *_later_cuts(history)])
     return fault
 
 
-def _compared(turn: Turn, history: "_History", arrivals: Sequence[Sequence[int]]) -> str | None:
+def _compared(
+    turn: Turn,
+    history: "_History",
+    arrivals: Sequence[Sequence[int]],
+    cuts: Sequence["_Cut"],
+) -> str | None:
     name = turn.plan.turn
-    cuts = [*_cuts(history)] if history.interruptions else [[]]
     allowed = {_played(history.events, each, cut).get(name) for each in arrivals for cut in cuts}
     if not turn.decisions:
         return None if None in allowed else f"{allowed}"
@@ -119,19 +128,24 @@ def _compared(turn: Turn, history: "_History", arrivals: Sequence[Sequence[int]]
     return None
 
 
-def _cuts(history: "_History") -> Iterator[list[tuple[int, Interruption]]]:
-    """Yield when each interruption may have been noticed: until then deadlines fire.
+_Cut = Sequence[tuple[int, Interruption]]
+"""When each interruption was noticed: until then deadlines fire."""
 
-    At its start, at the tick that was late, or after any event that arrived in the silence.
-    """
+
+def _cuts(history: "_History") -> "Iterator[_Cut]":
+    """Yield it at the start of each, and at the tick that was late."""
     noticed = history.interruptions
     yield [(one.interruption.start, one.interruption) for one in noticed]
     yield [(one.fired, one.interruption) for one in noticed]
     yield [(one.fired + TICK, one.interruption) for one in noticed]
+
+
+def _later_cuts(history: "_History") -> "Iterator[_Cut]":
+    """Yield it after any event that arrived in the silence."""
     for arrival in history.arrivals:
         yield [
             (min(max(one.start, arrival + 1), one.end), one)
-            for one in (each.interruption for each in noticed)
+            for one in (each.interruption for each in history.interruptions)
         ]
 
 
@@ -235,7 +249,7 @@ def _possible(told: Sequence[tuple[Heard, Event]]) -> Iterator[Sequence[int]]:
 def _played(
     events: Sequence[Event],
     arrivals: Sequence[int],
-    interruptions: Sequence[tuple[int, Interruption]],
+    interruptions: _Cut,
 ) -> Mapping[str, Decision]:
     shard = Shard(_POLICIES, max_clock_lag=MAX_CLOCK_LAG)
     outputs, now, left = [], 0, sorted(interruptions)
