@@ -13,7 +13,8 @@ from statecharts.decisions import DecisionMade, PolicyName, TurnUncovered
 from statecharts.digests import short
 from statecharts.instants import MILLISECOND, from_seconds
 from statecharts.lines import Row, State
-from statecharts.payloads import BettingTurn, DiscardTurn
+from statecharts.payloads import Amounts, BettingTurn, DiscardTurn
+from statecharts.policy import Policy
 from statecharts.presence import Attendance, Session
 from statecharts.presence import forget as forgotten
 from statecharts.rules import GROUNDS, Action, Basis, Rule
@@ -35,7 +36,8 @@ def open_turn(step: Step, _row: Row) -> None:
     """Open a betting turn or a discard; its time counts from the start's reference time."""
     data = step.data
     _note_start(step)
-    over = step.reference + from_seconds(data.turn_seconds)
+    turn_time = from_seconds(data.turn_seconds)
+    over = step.reference + turn_time
     turn = Turn(
         turn_id=data.turn_id,
         hand_id=data.hand_id,
@@ -47,15 +49,16 @@ def open_turn(step: Step, _row: Row) -> None:
         started=step.reference,
         deadline=_settled(step, over),
         told_connected=data.connected,
+        turn_time=turn_time,
     )
     if isinstance(data, BettingTurn):
-        bet, contributed, pot, big_blind = data.in_one_unit()
+        amounts = data.in_one_unit()
         turn = turn._replace(
             to_call=data.to_call,
-            bet=bet,
-            contributed=contributed,
-            pot=pot,
-            big_blind=big_blind,
+            bet=amounts.to_call,
+            contributed=_money_in_pot(amounts, step.policy),
+            pot=amounts.pot if step.policy.pot_that_counts == "total" else amounts.main_pot,
+            big_blind=amounts.big_blind,
             bank=from_seconds(data.time_bank_seconds),
         )
         step.seat.turn = _ending(step, turn, over) if turn.deadline != over else turn
@@ -104,7 +107,7 @@ def enter_buffer(step: Step, row: Row) -> None:
     """The turn end: keep who was connected at it, and count buffer and grace from it."""
     turn = step.turn
     buffer_end = step.at + turn.policy.buffer
-    grace_end = buffer_end + turn.policy.grace_for(turn.pot, turn.big_blind)
+    grace_end = buffer_end + turn.policy.grace_for(turn.pot, turn.big_blind, turn.turn_time)
     if turn.at_end:  # before the moved end he may have returned, and left again
         grace_end = max(grace_end, step.at + turn.policy.after_return)
     step.seat.turn = turn._replace(
@@ -119,6 +122,12 @@ def enter_buffer(step: Step, row: Row) -> None:
 def enter_grace(step: Step, _row: Row) -> None:
     """The buffer is over: from here on it is settled that he was away at the turn end."""
     step.seat.turn = step.turn._replace(at_end=(), deadline=step.turn.grace_end)
+
+
+def enter_grace_at_once(step: Step, row: Row) -> None:
+    """The turn end, where the policy has no buffer: the grace begins."""
+    enter_buffer(step, row)
+    enter_grace(step, row)
 
 
 def enter_returned(step: Step, row: Row) -> None:
@@ -193,11 +202,11 @@ def keep(step: Step, row: Row) -> None:
 
 
 def come_back(step: Step, _row: Row) -> None:
-    """Back: he may act until the grace would end, the first time at least the policy's minimum."""
+    """Back: he may act until the grace would end, the first time within the policy's bounds."""
     turn = step.turn
     until = turn.grace_end
-    if not turn.has_returned and turn.policy.after_return and until is not None:
-        until = max(until, step.at + turn.policy.after_return)
+    if not turn.has_returned and until is not None:
+        until = turn.policy.until_after_return(step.at, until)
     step.seat.turn = turn._replace(has_returned=True, grace_end=until, deadline=until)
 
 
@@ -294,6 +303,13 @@ def bank_used(step: Step, row: Row, turn: Turn) -> int:
     return min(turn.bank, max(0, step.at - turn.bank_from - turn.bank_credit))
 
 
+def _money_in_pot(amounts: Amounts, policy: Policy) -> int:
+    """Return what counts as his; where the engine does not tell what was forced, all of it."""
+    if policy.grace_needs == "voluntary_chip" and amounts.voluntarily is not None:
+        return amounts.voluntarily
+    return amounts.contributed
+
+
 def _ending(step: Step, turn: Turn, own_end: int) -> Turn:
     """Return a turn whose end is moved, with who is there at its own instants, if not yet kept.
 
@@ -386,8 +402,8 @@ def _basis(rule: Rule, turn: Turn, *, connected: bool) -> Basis:
 EFFECTS: Mapping[str, Callable[[Step, Row], None]] = {
     effect.__name__: effect
     for effect in (
-        open_turn, tell_uncovered, start_bank, enter_buffer, enter_grace, enter_returned, decide,
-        move_turn_end, move_deadlines, keep, come_back, leave_again, back_to_buffer, choose,
-        keep_choice, close_turn, remember_turn, leave, forget,
+        open_turn, tell_uncovered, start_bank, enter_buffer, enter_grace, enter_grace_at_once,
+        enter_returned, decide, move_turn_end, move_deadlines, keep, come_back, leave_again,
+        back_to_buffer, choose, keep_choice, close_turn, remember_turn, leave, forget,
     )
 }  # fmt: skip

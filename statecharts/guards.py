@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from statecharts import money
-from statecharts.chart import DISCARDING, GRACE, RETURNED, WITH_TURN
+from statecharts.chart import BUFFER, DISCARDING, GRACE, RETURNED, WITH_TURN
 from statecharts.digests import short
 from statecharts.instants import SECOND
 from statecharts.lines import State, Trigger, When
@@ -101,8 +101,14 @@ def turn_end(step: Step) -> str:
 
 
 def own_end(step: Step) -> str:
-    """Whether he was away at the turn end itself, before an interruption moved it."""
-    return "there" if all(_was_there(step.turn, step.turn.at_end)) else "away"
+    """Whether he was away at the turn end itself, before an interruption moved it.
+
+    Where no grace could follow that is no matter.
+    """
+    here = step.turn
+    if _in_grace_branch(here) and not all(_was_there(here, here.at_end)):
+        return "away"
+    return "there"
 
 
 def price(step: Step) -> str:
@@ -110,9 +116,12 @@ def price(step: Step) -> str:
     return "bet" if step.turn.bet else "free"
 
 
-def stake(step: Step) -> str:
-    """Whether he has money in the pot: `contributed` is above 0."""
-    return "in_pot" if step.turn.contributed else "nothing"
+def check(step: Step) -> str:
+    """Whether a check is available, and taken for one who is away."""
+    here = step.turn
+    if here.bet:
+        return "bet"
+    return "refused" if here.policy.free_check == "never" else "taken"
 
 
 def bank(step: Step) -> str:
@@ -120,29 +129,44 @@ def bank(step: Step) -> str:
     here = step.turn
     if not here.bank:
         return "none"
-    if step.connected() or here.policy.time_bank_while_away == "always":
+    while_away = here.policy.time_bank_while_away
+    if step.connected() or while_away == "always":
         return "runs"
     began = [there for there in here.at_end if there.at == here.at_end[0].at]
     if any(_was_there(here, began)):
         return "runs"
-    grace_branch = here.policy.time_bank_while_away == "in_grace_branch"
-    return "runs" if grace_branch and here.bet and here.contributed else "none"
+    has_money = while_away == "with_money_in_pot" and bool(here.contributed)
+    follows = while_away == "in_grace_branch" and _in_grace_branch(here)
+    return "runs" if has_money or follows else "none"
 
 
 def grace(step: Step) -> str:
-    """Whether the policy gives a grace to one who left before his turn began (reading 8)."""
+    """What the policy has for one who is away at the turn end: the grace, or why there is none."""
     here = step.turn
-    if here.policy.away_before_turn == "same":
-        return "granted"
-    his = short(here.player_id)
-    left_later = any(one.player == his and one.since > here.started for one in step.seat.sessions)
-    return "granted" if left_later else "withheld"
+    if _in_grace_branch(here) and not _was_away_before(step):
+        return "his"
+    if not here.bet:
+        return "no_check" if here.policy.free_check == "never" else "check"
+    if not here.policy.grace:
+        return "none"
+    return "away_before" if _in_grace_branch(here) else "nothing"
 
 
 def buffer(step: Step) -> str:
-    """Whether one whom we take for connected passes the buffer (reading 1)."""
+    """Whether he passes a buffer (T7): also one whom we take for connected (reading 1)."""
     here = step.turn
-    return "passes" if here.policy.buffer_for == "everyone" or here.at_end else "skips"
+    if not here.policy.buffer or not _in_grace_branch(here):
+        return "skips"
+    everyone = here.policy.buffer_for == "everyone" or here.at_end
+    return "passes" if everyone or not step.connected() else "skips"
+
+
+def silence(step: Step) -> str:
+    """Whether who was connected at the turn end is decided for, or left to the engine."""
+    if step.turn.policy.connected_but_silent != "engine":
+        return "decided"
+    there = turn_end(step) == "connected" if step.state is BUFFER else step.connected()
+    return "left" if there else "decided"
 
 
 def word(step: Step) -> str:
@@ -182,6 +206,25 @@ def interrupted(step: Step) -> str:
     start_, end = step.event.interruption
     running = step.turn.deadline
     return "deadline" if running is not None and start_ <= running < end else "none"
+
+
+def _in_grace_branch(here: Turn) -> bool:
+    """Whether a grace follows if he is away at the turn end (I.ii.B)."""
+    policy = here.policy
+    return (
+        bool(policy.grace)
+        and (policy.grace_needs == "nothing" or here.contributed > 0)
+        and (here.bet > 0 or policy.free_check != "at_turn_end")
+    )
+
+
+def _was_away_before(step: Step) -> bool:
+    """Whether the policy gives him no grace because he left before his turn began (reading 8)."""
+    here = step.turn
+    if here.policy.away_before_turn == "same":
+        return False
+    his = short(here.player_id)
+    return not any(one.player == his and one.since > here.started for one in step.seat.sessions)
 
 
 def _was_there(here: Turn, at_end: Iterable[Attendance]) -> list[bool]:
@@ -292,16 +335,28 @@ QUESTIONS: Mapping[str, Question] = {
         "there": "not away before an interruption moved the end",
         "away": "was away before an interruption moved the end",
     }),
-    "price": Question(price, {"free": "check is free", "bet": "faces a bet"}),
-    "stake": Question(stake, {"in_pot": "money in the pot", "nothing": "nothing in the pot"}),
+    "price": Question(price, {"free": "nothing to call", "bet": "a bet to call"}),
+    "check": Question(check, {
+        "bet": "faces a bet",
+        "taken": "check is free, and taken",
+        "refused": "check is free, never taken",
+    }),
     "bank": Question(bank, {"runs": "has a time bank", "none": "no time bank to run"}),
     "grace": Question(grace, {
-        "granted": "the policy gives him a grace",
-        "withheld": "away before the turn, no grace by the policy",
+        "his": "the grace is his",
+        "check": "check is free",
+        "no_check": "check is free, not taken",
+        "nothing": "bet, nothing in the pot",
+        "away_before": "bet, away before the turn",
+        "none": "bet, no grace in this room",
     }),
     "buffer": Question(buffer, {
-        "passes": "the buffer is for him too",
-        "skips": "the buffer is for those away",
+        "passes": "a buffer is first",
+        "skips": "no buffer",
+    }),
+    "silence": Question(silence, {
+        "decided": "decided for",
+        "left": "left to the engine",
     }),
     "word": Question(word, {"new": "a new word", "old": "an old word"}),
     "card": Question(card, {"chosen": "a card is chosen", "none": "no card is chosen"}),

@@ -7,7 +7,7 @@ refused.  Nothing is coerced: `true` is no amount and `"5"` no number.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import (
     AfterValidator,
@@ -50,6 +50,18 @@ class TurnStarted(Data):
     stack: Amount | None = None
 
 
+class Amounts(NamedTuple):
+    """The money of a turn, as integers of the finest unit given."""
+
+    to_call: int
+    contributed: int
+    pot: int
+    main_pot: int
+    big_blind: int
+    voluntarily: int | None
+    """Of `contributed`, without forced bets; None where the engine does not tell it."""
+
+
 class BettingTurn(TurnStarted):
     """Amounts of one unit: all integers in minor units, or all decimal strings."""
 
@@ -78,14 +90,19 @@ class BettingTurn(TurnStarted):
             raise ValueError(msg)
         return self
 
-    def in_one_unit(self) -> tuple[int, int, int, int]:
-        """Return to_call, contributed, pot and big_blind as integers of the finest unit given."""
-        scale = money.scale_of([self.to_call, self.contributed, *self.pots, self.big_blind])
-        return (
-            money.scaled(self.to_call, scale),
-            money.scaled(self.contributed, scale),
-            sum(money.scaled(pot, scale) for pot in self.pots),
-            money.scaled(self.big_blind, scale),
+    def in_one_unit(self) -> Amounts:
+        """Return the money as integers of the finest unit given."""
+        of_his_own = self.contributed_voluntarily
+        told = [self.to_call, self.contributed, *self.pots, self.big_blind]
+        scale = money.scale_of(told if of_his_own is None else [*told, of_his_own])
+        pots = [money.scaled(pot, scale) for pot in self.pots]
+        return Amounts(
+            to_call=money.scaled(self.to_call, scale),
+            contributed=money.scaled(self.contributed, scale),
+            pot=sum(pots),
+            main_pot=pots[0],
+            big_blind=money.scaled(self.big_blind, scale),
+            voluntarily=None if of_his_own is None else money.scaled(of_his_own, scale),
         )
 
 

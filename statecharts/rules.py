@@ -34,6 +34,9 @@ class Rule(StrEnum):
     GRACE_EXPIRED = "grace-expired"
     TURN_TIMEOUT = "turn-timeout"
     AWAY_BEFORE_TURN = "away-before-turn"
+    NO_GRACE = "no-grace"
+    CHECK_AFTER_GRACE = "check-after-grace"
+    NO_FREE_CHECK = "no-free-check"
     CHOSEN_CARD = "chosen-card"
     RIGHTMOST_CARD = "rightmost-card"
 
@@ -76,6 +79,24 @@ GROUNDS: Mapping[Rule, Ground] = {
         "ours",
         "You were away before your turn began and did not come back during it; this room gives no "
         "disconnection time then, so you were folded.",
+    ),
+    Rule.NO_GRACE: Ground(
+        Basis.OURS,
+        "ours",
+        "You were disconnected when your time ran out and faced a bet; this room gives no "
+        "disconnection time, so you were folded.",
+    ),
+    Rule.CHECK_AFTER_GRACE: Ground(
+        Basis.OURS,
+        "ours",
+        "You were disconnected when your time ran out and still away when the disconnection time "
+        "was over; a check was free, so you were checked.",
+    ),
+    Rule.NO_FREE_CHECK: Ground(
+        Basis.OURS,
+        "ours",
+        "You were disconnected and did not come back in time; this room folds a disconnected "
+        "player also where a check is free, so you were folded.",
     ),
     Rule.CHOSEN_CARD: Ground(
         Basis.TEXT,

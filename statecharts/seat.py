@@ -66,7 +66,9 @@ class Turn(NamedTuple):
     bet: int = 0
     """`to_call`, `contributed`, `pot` and `big_blind` as integers of one unit."""
     contributed: int = 0
+    """What counts as his money in the pot under the policy."""
     pot: int = 0
+    """The pot that counts under the policy."""
     big_blind: int = 0
     cards: tuple[str, ...] = ()
     choice: Choice | None = None
@@ -86,6 +88,8 @@ class Turn(NamedTuple):
     buffer_end: int | None = None
     grace_end: int | None = None
     has_returned: bool = False
+    turn_time: int = 0
+    """The time that the turn was given, in microseconds."""
 
 
 @dataclass(slots=True)

@@ -24,6 +24,9 @@ _REASONS: Mapping[str, str] = {
     Rule.GRACE_EXPIRED: "the grace was over",
     Rule.TURN_TIMEOUT: "his time was over, and he had not acted",
     Rule.AWAY_BEFORE_TURN: "he was away before his turn began, and this room gives no grace then",
+    Rule.NO_GRACE: "he was away when his time was over, and this room gives no grace",
+    Rule.CHECK_AFTER_GRACE: "the grace was over, and a check was free",
+    Rule.NO_FREE_CHECK: "he was away, and this room takes no free check for one who is",
     Rule.CHOSEN_CARD: "his time was over, and this card he had chosen",
     Rule.RIGHTMOST_CARD: "his time was over with no card chosen, so the rightmost went",
 }

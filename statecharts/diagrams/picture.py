@@ -36,7 +36,7 @@ KINDS: Mapping[Kind, str] = {
     Kind.TURN: "the way of the turn",
     Kind.BACK: "a way back to the player",
     Kind.DECISION: "a decision for the player: action · rule",
-    Kind.OFF: "the turn is cancelled",
+    Kind.OFF: "the turn is off, or the engine's",
 }
 """The legend."""
 
@@ -108,7 +108,7 @@ Asked = tuple[tuple[Answers, State | None, str], ...]
 
 
 def _junctions(rows: tuple[Row, ...]) -> Mapping[Asked, str]:
-    """Return a diamond for each different set of lines that ask at a deadline for the price."""
+    """Return a diamond for each different set of lines that ask at a deadline for the grace."""
     found: dict[Asked, str] = {}
     for state in State:
         asked = _asked(_at_turn_end(rows, state))
@@ -122,7 +122,8 @@ def _at_turn_end(rows: Iterable[Row], state: State) -> tuple[Row, ...]:
 
 
 def _is_turn_end(row: Row) -> bool:
-    return row.trigger is Trigger.DEADLINE and "price" in row.when and row.target is not None
+    asks = row.when.keys() & {"grace", "own_end"}
+    return row.trigger is Trigger.DEADLINE and bool(asks) and row.target is not None
 
 
 def _common(rows: tuple[Row, ...]) -> When:
@@ -151,6 +152,7 @@ def _turn_ends(junctions: Mapping[Asked, str]) -> Iterator[Edge]:
         for own, target, decides in asked:
             if target is not None:
                 kind = Kind.DECISION if decides else Kind.TURN
+                kind = Kind.OFF if target is State.IDLE else kind
                 yield Edge(
                     diamond, target, kind, (Case("", told(State.ACTING, dict(own)), decides),)
                 )

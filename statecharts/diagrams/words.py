@@ -40,6 +40,7 @@ EXPECTED: When = {
     "hand": "this",
     "departure": "his",
     "own_end": "there",
+    "silence": "decided",
     "start": ("uncovered", "discard", "betting"),
 }
 """Answers that a picture leaves out because nobody would expect another; the table has them."""
@@ -60,7 +61,7 @@ def conditions(when: When) -> tuple[str, ...]:
     """Return a guard in words, whole.
 
     >>> conditions({"deadline": "due", "price": "free"})
-    ('due', 'check is free')
+    ('due', 'nothing to call')
     """
     return tuple(_words(when))
 
@@ -69,7 +70,7 @@ def told(state: State, when: When) -> tuple[str, ...]:
     """Return a guard in words, without what is expected anyhow or known in that state.
 
     >>> told(State.ACTING, {"deadline": "due", "price": "free"})
-    ('check is free',)
+    ('nothing to call',)
     """
     plain = {**EXPECTED, **KNOWN.get(state, {})}
     return tuple(

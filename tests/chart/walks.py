@@ -22,7 +22,7 @@ from statecharts.instants import SECOND
 from statecharts.kernel import Outcome
 from statecharts.lines import Line, State, Trigger
 from statecharts.payloads import PAYLOADS, TURNS, Data
-from statecharts.policy import Policy
+from statecharts.policy import WITHOUT_GRACE, Policy
 from statecharts.presence import Reset
 from statecharts.refusals import Refusal
 from statecharts.seat import Seat
@@ -36,6 +36,28 @@ POLICIES = tuple(
         {},
         {"away_before_turn": "no_grace", "buffer_for": "away"},
         {"time_bank_while_away": "always", "min_seconds_after_return": 10},
+        {
+            "grace_needs": "voluntary_chip",
+            "pot_that_counts": "main",
+            "buffer_seconds": 0,
+            "covers_formats": ["cash", "tournament"],
+        },
+        {
+            "grace": [{"pot_at_most_big_blinds": 5, "turn_time_factor": 2}, {"seconds": 25}],
+            "grace_needs": "nothing",
+            "free_check": "after_grace",
+            "time_bank_while_away": "with_money_in_pot",
+            "connected_but_silent": "engine",
+        },
+        {"free_check": "never", "max_seconds_after_return": 10, "time_bank_while_away": "never"},
+        {
+            "grace": [],
+            **WITHOUT_GRACE,
+            "time_bank_while_away": "always",
+            "covers_discards": [],
+            "connected_but_silent": "engine",
+        },
+        {"grace": [], **WITHOUT_GRACE, "free_check": "never", "time_bank_while_away": "always"},
     )
 )
 START = 1_800_000_000 * SECOND
@@ -69,11 +91,15 @@ class Place(NamedTuple):
     policy: Policy
 
 
+Places = dict[State, dict[bool, list[Place]]]
+"""By state, and by whether words about the turn end may still arrive: that is rare in some."""
+
+
 @cache
 def met() -> dict[str, Met]:
     """Return for each line's id a step in which it applied; lines never met are missing."""
     found: dict[str, Met] = {}
-    places: dict[State, list[Place]] = {}
+    places: Places = {}
     for number in range(MAX_WALKS):
         missing = [line for line in TABLE if line.id not in found]
         if not missing:
@@ -82,7 +108,7 @@ def met() -> dict[str, Met]:
         aim = chance.choice(missing)
         place = Place(Seat("t1", 1), Surroundings(), START, chance.choice(POLICIES))
         if number % 4 and aim.source in places:  # go on from where another walk has been
-            place = chance.choice(places[aim.source])
+            place = chance.choice(chance.choice([*places[aim.source].values()]))
         _Walk(chance, found, places, place, aim.trigger).go()
     return found
 
@@ -92,7 +118,7 @@ class _Walk:
         self,
         chance: random.Random,
         found: dict[str, Met],
-        places: dict[State, list[Place]],
+        places: Places,
         place: Place,
         favourite: Trigger,
     ) -> None:
@@ -148,7 +174,9 @@ class _Walk:
             lines, result_or_refusal = result.lines, result
             if result.seat.state is not before.state:
                 place = Place(result.seat, self.around, self.now, self.policy)
-                self.places.setdefault(result.seat.state, []).append(place)
+                here = result.seat.turn
+                of_its_kind = self.places.setdefault(result.seat.state, {})
+                of_its_kind.setdefault(bool(here and here.at_end), []).append(place)
             self.seat = result.seat
         met_here = Met(before, event, at, reference, self.policy, self.around, result_or_refusal)
         self.found.setdefault(lines[0].id, met_here)
@@ -196,7 +224,8 @@ class _Walk:
                 "kind": "betting",
                 "to_call": one_of([0, 100, 100]),
                 "contributed": contributed,
-                "pots": [contributed + one_of([0, 500])],
+                "contributed_voluntarily": one_of([None, 0, contributed]),
+                "pots": [contributed + one_of([0, 500]), one_of([0, 500])],
                 "big_blind": 100,
                 "time_bank_seconds": one_of([0, 0, 10]),
                 "stack": one_of([None, None, None, 0]),

@@ -43,9 +43,7 @@ OTHER_RULE = changed(
     "grace-over", State.DISCONNECTION_GRACE, decision=(Action.FOLD, Rule.TURN_TIMEOUT)
 )
 OTHER_REASON = changed("acted-again", State.IDLE, why="for another reason")
-OTHER_TURN_END = changed(
-    "silent-no-buffer", State.ACTING, decision=(Action.CHECK, Rule.TURN_TIMEOUT)
-)
+OTHER_TURN_END = changed("silent-bet", State.ACTING, decision=(Action.CHECK, Rule.TURN_TIMEOUT))
 
 
 # -- The table, whole
@@ -230,7 +228,7 @@ def test_what_only_one_open_state_does_otherwise_leaves_the_box() -> None:
     }
     assert off[OPEN_TURN] == {"new turn", "player left", "table closed"}
     assert off["acting"] == {"hand ended"}
-    assert "buffer" not in off
+    assert off["buffer"] == {"buffer over"}
 
 
 def test_turn_ends_that_differ_have_a_diamond_each() -> None:
@@ -324,7 +322,7 @@ def test_what_is_drawn_now_passes_the_check(tmp_path: Path) -> None:
 def test_a_table_with_edges_that_have_no_place_yet_is_drawn_whole() -> None:
     drawn = diagrams.produce(Format.SVG, lines=OTHER_TURN_END).decode()
     assert drawn.count(">turn end</text>") == 2
-    assert drawn.count("turn_end_2&#45;&gt;") == 3
+    assert drawn.count("turn_end_2&#45;&gt;") == 5
 
 
 # -- The command
