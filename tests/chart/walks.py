@@ -174,9 +174,11 @@ class _Walk:
             lines, result_or_refusal = result.lines, result
             if result.seat.state is not before.state:
                 place = Place(result.seat, self.around, self.now, self.policy)
-                here = result.seat.turn
-                of_its_kind = self.places.setdefault(result.seat.state, {})
-                of_its_kind.setdefault(bool(here and here.at_end), []).append(place)
+                here, is_open = result.seat.turn, False
+                if here and here.at_end:
+                    is_open = here.buffer_end is None or self.now < here.buffer_end
+                of_its_state = self.places.setdefault(result.seat.state, {})
+                of_its_state.setdefault(is_open, []).append(place)
             self.seat = result.seat
         met_here = Met(before, event, at, reference, self.policy, self.around, result_or_refusal)
         self.found.setdefault(lines[0].id, met_here)
