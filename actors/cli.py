@@ -17,6 +17,7 @@ from actors.layout import LayoutError
 from actors.logs import make_log
 from actors.operating import command as operating
 from actors.policies import PolicyError
+from actors.policy_commands import command as policy_commands
 from actors.scenarios import ScenarioError
 from actors.settings import SettingsError, effective
 from actors.shard import Shard
@@ -35,6 +36,7 @@ app = typer.Typer(
     add_completion=False,
 )
 policy = typer.Typer(help="Policies, and an operator's tests of them.", no_args_is_help=True)
+policy_commands.register(policy)
 app.add_typer(policy, name="policy")
 app.command("diagram")(diagrams.diagram)
 app.command("demo")(demo.demo)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from importlib import resources
 from pathlib import Path
 
-import yaml
 from pydantic import ValidationError
 
+from actors import policy_faults
 from statecharts.policy import Policies, Policy
 from statecharts.wording import faults
 
@@ -54,12 +54,10 @@ def with_default(policy: Policy) -> Policies:
 
 def parse(text: str, file: str) -> Policy:
     """Read a policy file's text; raises PolicyError."""
-    try:
-        keys = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        msg = f"{file}: not YAML: {error}"
-        raise PolicyError(msg) from None
-    return build(keys, file)
+    policy, found = policy_faults.read(text)
+    if policy is None:
+        raise PolicyError(f"{file}: {'; '.join(map(str, found))}")
+    return policy
 
 
 def build(keys: object, file: str) -> Policy:

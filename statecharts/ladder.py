@@ -24,6 +24,13 @@ class Keys(BaseModel):
 class GraceStep(Keys):
     """One step of the ladder: a time, and the pots that it is for."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "oneOf": [{"required": ["seconds"]}, {"required": ["turn_time_factor"]}],
+            "not": {"required": ["pot_below_big_blinds", "pot_at_most_big_blinds"]},
+        }
+    )
+
     seconds: Seconds | None = None
     """The disconnection time in seconds.  A step has this or `turn_time_factor`."""
 

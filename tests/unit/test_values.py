@@ -116,8 +116,8 @@ def test_one_table_has_one_slot() -> None:
         ("[1]", "mapping"),
         ("name: x", "grace"),
         ("{name: x, grace: [{seconds: 15}], colour: red}", "colour"),
-        ("{name: x, grace: [{seconds: soon}]}", "grace.0.seconds"),
-        ("{name: x, grace: [{seconds: -1}]}", "grace.0.seconds"),
+        ("{name: x, grace: [{seconds: soon}]}", "grace, number 1, seconds"),
+        ("{name: x, grace: [{seconds: -1}]}", "grace, number 1, seconds"),
         ("{name: x, grace: [{seconds: 1}, {seconds: 2}]}", "pot_below_big_blinds"),
         (
             (
