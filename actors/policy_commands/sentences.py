@@ -48,7 +48,7 @@ def _extra_time(policy: Policy) -> str:
     after = "buffer" if policy.buffer_seconds else "turn time"
     told = [f"{_lasts(step)} {_pot(step)}" for step in steps]
     told.append(f"{_lasts(last)} {'in a larger one' if steps else 'whatever the pot'}")
-    text = f"After the {after}, {', '.join(told)}."
+    text = f"From the end of the {after} on: {', '.join(told)}."
     if not steps:
         return text
     pot = "Main and side pots count together."

@@ -22,8 +22,10 @@ MALFORMED = [
         (3, "grace, number 1, seconds", "must be a number from 0 to 86400"),
     ),
     (
-        "name: x\ngrace:\n  - {pot_below_big_blinds: 5, seconds: 15}\n  - seconds: 25\n"
-        "    turn_time_factor: 2\n",
+        (
+            "name: x\ngrace:\n  - {pot_below_big_blinds: 5, seconds: 15}\n  - seconds: 25\n"
+            "    turn_time_factor: 2\n"
+        ),
         (4, "grace, number 2", "a step has either seconds or turn_time_factor, and one of them"),
     ),
     (
@@ -31,8 +33,10 @@ MALFORMED = [
         (
             4,
             "grace",
-            "every step but the last needs pot_below_big_blinds or pot_at_most_big_blinds, "
-            "the last has none",
+            (
+                "every step but the last needs pot_below_big_blinds or pot_at_most_big_blinds, "
+                "the last has none"
+            ),
         ),
     ),
     (
@@ -44,8 +48,10 @@ MALFORMED = [
         (
             1,
             "name",
-            "is missing; it must be text of small letters, digits, - and _, 64 at the most, "
-            "beginning with a letter or digit",
+            (
+                "is missing; it must be text of small letters, digits, - and _, 64 at the most, "
+                "beginning with a letter or digit"
+            ),
         ),
     ),
     (
@@ -57,13 +63,15 @@ MALFORMED = [
         (3, "min_seconds_after_return", "has no effect, since `grace` is empty: leave the key out"),
     ),
     (
-        "name: x\ngrace: [{seconds: 15}]\nmin_seconds_after_return: 20\n"
-        "max_seconds_after_return: 10\n",
+        (
+            "name: x\ngrace: [{seconds: 15}]\nmin_seconds_after_return: 20\n"
+            "max_seconds_after_return: 10\n"
+        ),
         (4, "max_seconds_after_return", "10 is below min_seconds_after_return, 20"),
     ),
     (
         "name: x\ngrace: [{seconds: 15}\nbuffer_seconds: 3\n",
-        (3, "policy", "not YAML: expected ',' or ']', but got ':'"),
+        (3, "policy", "not YAML: expected ',' or ']', but got '<scalar>'"),
     ),
     ("- name: x\n", (1, "policy", "a policy is a mapping of keys, such as `buffer_seconds: 3`")),
     (
