@@ -46,6 +46,12 @@ def _with_a_grace(policy: Policy) -> Iterator[Contradiction]:
     if policy.buffer_for == "away" and not policy.buffer_seconds:
         yield Contradiction("buffer_for", "there is no buffer: `buffer_seconds` is 0")
     most = policy.max_seconds_after_return
+    if most is not None and most < policy.buffer_seconds:
+        yield Contradiction(
+            "max_seconds_after_return",
+            f"{most:g} is below buffer_seconds, {policy.buffer_seconds:g}: who comes back in the "
+            "buffer would be decided for before it is over",
+        )
     if most is not None and most < policy.min_seconds_after_return:
         yield Contradiction(
             "max_seconds_after_return",

@@ -206,7 +206,7 @@ def come_back(step: Step, _row: Row) -> None:
     turn = step.turn
     until = turn.grace_end
     if not turn.has_returned and until is not None:
-        until = turn.policy.until_after_return(step.at, until)
+        until = _settled(step, turn.policy.until_after_return(step.at, until))
     step.seat.turn = turn._replace(has_returned=True, grace_end=until, deadline=until)
 
 
