@@ -1,7 +1,8 @@
 """The rules that a decision can be answered with: their ids, and the sentence behind each.
 
-The sources `I.i` to `D7` are paragraphs of the published policy; `ours` is what its text leaves
-open and we settle (`policies/adda52.md`).
+The sources `I.i` to `D7` are paragraphs of adda52's published policy; `ours` is what its text
+leaves open and we settle (`policies/adda52.md`), or what other rooms have and it has not.  The
+sentences are true under every policy.
 """
 
 from __future__ import annotations
@@ -59,14 +60,14 @@ GROUNDS: Mapping[Rule, Ground] = {
     Rule.NOTHING_IN_POT: Ground(
         Basis.TEXT,
         "I.ii.A",
-        "You were disconnected when your time ran out, faced a bet and had no money in the pot, "
-        "so you were folded.",
+        "You were disconnected when your time ran out, faced a bet and had no money in the pot "
+        "that counts for the disconnection time, so you were folded.",
     ),
     Rule.GRACE_EXPIRED: Ground(
         Basis.TEXT,
         "I.ii.B",
-        "You were disconnected when your time ran out, faced a bet and had money in the pot; you "
-        "were still away when the buffer and the disconnection time were over, so you were folded.",
+        "You were disconnected when your time ran out and faced a bet; you were still away when "
+        "the disconnection time was over, so you were folded.",
     ),
     Rule.TURN_TIMEOUT: Ground(
         Basis.OURS,

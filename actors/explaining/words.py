@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from actors import policies
 from actors.explaining.answer import answer
 from actors.explaining.spelling import clock, lasting, shown
 from actors.stories.timeline import fullness
@@ -156,7 +157,10 @@ def _decision(entry: Entry, place: _Place) -> Iterator[Line]:
     card = f" {shown(entry['card'])}" if "card" in entry else ""
     yield Line(f"{place.when(entry['deadline'])}DECISION: {entry['action']}{card}", "bold red")
     point = entry["point"]
-    if entry["basis"] == "text":
+    policy = place.data["policy"]["name"]
+    if policy != policies.DEFAULT:  # the points are those of its text
+        basis = f"of the policy {shown(policy)}"
+    elif entry["basis"] == "text":
         basis = f"point {point} of the policy"
     elif point == "ours":
         basis = "our reading of what the policy leaves open"
