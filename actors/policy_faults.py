@@ -38,6 +38,9 @@ def read(text: str) -> tuple[Policy | None, tuple[Fault, ...]]:
         return None, (Fault(mark.line + 1 if mark else 1, "policy", f"not YAML: {problem}"),)
     except RecursionError:
         return None, (Fault(1, "policy", "not YAML that can be read: nested too deeply"),)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        # A value that is not what its form or its tag says, such as the date 2026-02-31.
+        return None, (Fault(1, "policy", f"not YAML that can be read: {error}"),)
     if root is None or not isinstance(keys, dict):
         reason = "a policy is a mapping of keys, such as `buffer_seconds: 3`"
         return None, (Fault(1, "policy", reason),)

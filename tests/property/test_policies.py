@@ -10,13 +10,18 @@ import itertools
 import json
 import random
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from hypothesis import example, given
+from hypothesis import strategies as st
 
+import statecharts
 from actors import policies, policy_faults, scenarios
-from actors.policy_commands.comparing import differences, given
+from actors.policy_commands.comparing import differences
+from actors.policy_commands.comparing import given as given_by
 from actors.policy_commands.sentences import explained
 from actors.scenarios import Scenario
 from statecharts.policy import Policy
@@ -113,12 +118,45 @@ def _check(policy: Policy) -> None:
     came = {one.what: one.came for one in scenarios.play(SCENARIO, policies.with_default(policy))}
     decided = {(one[2]["table"], one[2]["turn_id"]): one for one in came["decisions"]}
     assert len(decided) == len(came["decisions"])
-    assert {Rule(one[2]["rule"]) for one in decided.values()} <= given(policy)
+    assert {Rule(one[2]["rule"]) for one in decided.values()} <= given_by(policy)
     left = {one[3]["table"] for one in came["states"] if one[1] == "idle"}
     assert len(decided) + len(left) == len(TURNS) * len(WORDS)
     assert not left or policy.connected_but_silent == "engine"
     assert dict(explained(policy))
     assert not [*differences(policy, policy)]
+
+
+BUNDLED = [
+    file.read_text("utf-8")
+    for file in sorted((Path(statecharts.__file__).parent / "policies").glob("*.yaml"))
+]
+PIECES = st.one_of(
+    st.text(max_size=8),
+    st.sampled_from(
+        ["- ", ": ", "[", "{", "}", "&a ", "*a", "!!timestamp ", "!!int ", "2026-02-31"]
+    ),
+    st.sampled_from(["\n", "null", "~", ".inf", "1e400", "!!bool ", "? ", "<<: ", "---\n", "\t"]),
+)
+
+
+@given(
+    text=st.one_of(st.text(), st.sampled_from(BUNDLED)),
+    changes=st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 20), PIECES), max_size=4),
+)
+@example(text="a: 2026-02-31", changes=[])
+@example(text="a: !!timestamp x", changes=[])
+@example(text="a: !!bool x", changes=[])
+@example(text="grace: " + "[" * 5000, changes=[])
+def test_whatever_a_file_holds_it_is_a_policy_or_has_faults(
+    text: str, changes: list[tuple[int, int, str]]
+) -> None:
+    for place, length, piece in changes:
+        at = place % (len(text) + 1)
+        text = text[:at] + piece + text[at + length :]
+    policy, faults = policy_faults.read(text)
+    assert (policy is None) == bool(faults)
+    lines = text.count("\n") + 2 + sum(map(text.count, "\r\x85\u2028\u2029"))
+    assert all(1 <= fault.line <= lines and fault.key and fault.reason for fault in faults)
 
 
 def test_each_value_of_each_key_works_somewhere() -> None:
