@@ -213,9 +213,11 @@ def _started(facts: Facts, place: _Place) -> str:
     told += [f"{name} {facts[name]}" for name in ("variant", "street", "policy") if name in facts]
     if "to_call" in facts:
         pots = " + ".join(map(str, facts["pots"]))
+        own = facts.get("contributed_voluntarily")
         told += [
             f"{facts['to_call']} to call",
             f"{facts['contributed']} of his in the pot",
+            *([] if own is None else [f"{own} of it voluntarily"]),
             f"pots {pots}",
             f"big blind {facts['big_blind']}",
         ]

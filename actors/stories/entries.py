@@ -32,8 +32,8 @@ from statecharts.surroundings import Interruption
 _FACTS: Mapping[Trigger, tuple[str, ...]] = {
     Trigger.TURN_STARTED: (
         "hand_id", "turn_id", "player_id", "turn_seconds", "format", "kind", "variant", "street",
-        "policy", "connected", "to_call", "contributed", "pots", "big_blind", "stack",
-        "time_bank_seconds", "chosen",
+        "policy", "connected", "to_call", "contributed", "contributed_voluntarily", "pots",
+        "big_blind", "stack", "time_bank_seconds", "chosen",
     ),
     Trigger.TURN_ACTED: ("turn_id", "action", "by"),
     Trigger.CARD_CHOSEN: ("hand_id", "turn_id"),
