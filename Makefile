@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint lock diagrams bench clean
+.PHONY: help demo test lint lock diagrams bench sim chaos clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -37,6 +37,14 @@ diagrams: .venv/ready ## draw the diagrams anew from the chart
 
 bench: .venv/ready ## measure
 	@.venv/bin/python -m tests.bench
+
+sim: .venv/ready ## many more simulated runs than CI has time for; SEEDS=n, FROM=n
+	@.venv/bin/python -m tests.simulation --seeds $(or $(SEEDS),20000) --from $(or $(FROM),100000)
+
+chaos: .venv/ready ## the long disturbances, measured: half an hour
+	@.venv/bin/python -m tests.chaos outages
+	@.venv/bin/python -m tests.chaos takeover
+	@.venv/bin/python -m tests.chaos restore
 
 clean: ## remove the environment and all caches
 	@echo "== Removing .venv and caches"

@@ -11,18 +11,18 @@ from typing import Annotated, Any, BinaryIO, NoReturn
 import typer
 
 from actors import diagrams, policies, scenarios, simulate
+from actors.broker.layout import LayoutError
 from actors.demo import command as demo
 from actors.explaining import command as explaining
-from actors.layout import LayoutError
 from actors.logs import make_log
 from actors.operating import command as operating
 from actors.policies import PolicyError
 from actors.policy_commands import command as policy_commands
 from actors.scenarios import ScenarioError
 from actors.settings import SettingsError, effective
-from actors.shard import Shard
+from actors.shards.shard import Shard
 from actors.transport import TransportError
-from actors.worker import GivenUp
+from actors.work.worker import GivenUp
 from statecharts.instants import from_seconds
 from statecharts.policy import Policies
 

@@ -14,6 +14,18 @@ _TRACEBACKS = structlog.processors.ExceptionRenderer(
 )
 
 
+class Foreign(logging.Handler):
+    """What libraries and asyncio itself log, as lines of ours."""
+
+    def __init__(self, log: FilteringBoundLogger) -> None:
+        super().__init__(logging.WARNING)
+        self._log = log
+
+    def emit(self, record: logging.LogRecord) -> None:
+        fault = record.exc_info[1] if record.exc_info else None
+        self._log.log(record.levelno, record.getMessage(), by=record.name, exc_info=fault)
+
+
 def make_log(form: Literal["auto", "console", "json"], level: str) -> FilteringBoundLogger:
     """Return a log; nothing global is changed."""
     for_people = sys.stderr.isatty() if form == "auto" else form == "console"

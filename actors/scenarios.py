@@ -16,7 +16,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from actors import policies
-from actors.shard import Shard, refused
+from actors.shards.shard import Shard, refused
 from statecharts.decisions import DecisionMade, EventRefused, Output, SeatChanged, TurnUncovered
 from statecharts.events import decode
 from statecharts.instants import SECOND, from_rfc3339, from_seconds, to_rfc3339

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import socket
@@ -12,9 +13,10 @@ from structlog.typing import FilteringBoundLogger
 
 from actors.address import redacted
 from actors.clock import SystemClock
+from actors.logs import Foreign
 from actors.rabbit import RabbitTransport
 from actors.settings import Settings
-from actors.worker import Worker
+from actors.work.worker import Worker
 from statecharts.policy import Policies
 
 
@@ -27,6 +29,7 @@ async def serve(settings: Settings, known: Policies, log: FilteringBoundLogger) 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
+    logging.getLogger("asyncio").addHandler(Foreign(log))
     ready = ReadyFile(settings.ready_file)
     log.info(
         "starting",

@@ -11,9 +11,9 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from actors import policies
 from actors.address import fault_in, redacted
-from actors.options import Options
-from actors.slots import SLOTS
-from actors.topology import AUDIT_DAYS
+from actors.broker.slots import SLOTS
+from actors.broker.topology import AUDIT_DAYS
+from actors.work.options import Options
 from statecharts.wording import faults
 
 PREFIX = "SEATWARDEN_"
@@ -32,8 +32,8 @@ class Settings(BaseSettings):
     """The broker: amqp:// or amqps://, with user, password and virtual host."""
     policy: str = policies.DEFAULT
     """The policy of turns that name none: a bundled one, or a policy file."""
-    prefetch: int = Field(1000, ge=1, le=65_535)
-    """How many messages the broker gives unacknowledged."""
+    prefetch: int = Field(1000, ge=2, le=65_535)
+    """How many messages the broker gives unacknowledged; one of them an owner always holds."""
     group: int = Field(256, ge=1, le=4096)
     """How many messages are taken, written and confirmed together at the most."""
     broker_stamps: bool = False

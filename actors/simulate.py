@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from actors.shard import Shard, refused
+from actors.shards.shard import Shard, refused
 from statecharts.decisions import Output
 from statecharts.digests import long
 from statecharts.events import decode

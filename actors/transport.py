@@ -51,7 +51,7 @@ class Queue:
     `quorum` queues are durable and return a message for ever (no delivery limit, by the broker's
     version); with `single_active` one consumer gets the messages and the others stand
     by.  `private` queues die with the connection that declared them (exclusive, not durable).
-    `max_length` with overflow `reject-publish`: a full queue nacks its publisher.
+    `max_length` and `max_bytes` with overflow `reject-publish`: a full queue nacks its publisher.
 
     A `stream` keeps what was published, in order, each with its offset, for all who read it
     (`Connection.read`).  Its oldest segments are dropped beyond `max_bytes` or `max_days`.

@@ -191,7 +191,8 @@ class EventRefused(Output):
     """Digest of the refused bytes: what makes the id of an unreadable message its own."""
 
     def id(self) -> str:
-        return long(self.name, self.refused_source, self.refused_id, self.code, self.body)
+        # A message that comes twice is refused twice, and each refusal has a time of its own.
+        return long(self.name, self.refused_source, self.refused_id, self.code, self.body, self.at)
 
     def data(self) -> dict[str, Any]:
         optional = {

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from actors import policies
-from actors.pictures import dump, load
-from actors.shard import Shard
+from actors.shards.pictures import dump, load
+from actors.shards.shard import Shard
 from statecharts.decisions import Output
 from statecharts.events import decode
 from statecharts.instants import SECOND, from_rfc3339, from_seconds, to_rfc3339

@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 from actors.clock import Clock
 from actors.logs import make_log
 from actors.memory import MemoryBroker, MemoryTransport
-from actors.options import Options
 from actors.transport import Connection
-from actors.worker import Worker
+from actors.work.options import Options
+from actors.work.worker import Worker
 from statecharts.policy import Policies
 
 # The clock of the demo stands still when the process does: nothing ever interrupts it.

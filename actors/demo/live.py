@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 from uuid import uuid4
 
+from actors.broker.topology import DECISIONS, EVENTS
 from actors.clock import Clock
 from actors.demo.engine import Engine
 from actors.demo.sent import Sent
 from actors.demo.words import name_of
-from actors.topology import DECISIONS, EVENTS
 from actors.transport import (
     Binding,
     Connection,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from actors.demo.engine import Engine
 from actors.demo.sent import Sent
-from actors.shard import Shard
+from actors.shards.shard import Shard
 from statecharts.decisions import DecisionMade, Output
 from statecharts.events import decode
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from actors.slots import TO_ALL, routing_key
-from actors.topology import EVENTS
+from actors.broker.slots import TO_ALL, routing_key
+from actors.broker.topology import EVENTS
 from actors.transport import Message
 from statecharts.instants import to_rfc3339
 from statecharts.lines import Trigger

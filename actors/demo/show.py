@@ -28,7 +28,7 @@ from actors.demo.rehearsal import rehearse
 from actors.demo.sent import Sent
 from actors.demo.tally import Tally
 from actors.demo.view import View
-from actors.shard import Shard
+from actors.shards.shard import Shard
 from actors.transport import Connection
 from statecharts.instants import MILLISECOND, SECOND, from_rfc3339
 from statecharts.policy import Policies

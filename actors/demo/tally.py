@@ -10,7 +10,7 @@ from typing import Any
 from actors import simulate
 from actors.demo.sent import Sent
 from actors.demo.words import name_of
-from actors.shard import Shard
+from actors.shards.shard import Shard
 from statecharts.decisions import DecisionMade, EventRefused
 from statecharts.instants import MILLISECOND, from_rfc3339
 from statecharts.lines import Trigger

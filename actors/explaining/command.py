@@ -12,11 +12,11 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from actors.broker.streams import StreamMissing, end_of, messages
+from actors.broker.topology import AUDIT
 from actors.explaining.words import Record, explained, fullest, told
 from actors.settings import SettingsError, effective
 from actors.stories.audit import records
-from actors.streams import StreamMissing, end_of, messages
-from actors.topology import AUDIT
 from actors.transport import Connection, Since, TransportError
 from statecharts.instants import from_rfc3339, to_datetime
 

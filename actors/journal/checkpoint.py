@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Collection, Iterable
 from itertools import islice
 
-from actors.deadlines import SeatKey
+from actors.shards.deadlines import SeatKey
 
 Entry = SeatKey | str
 """A seat, or a table by its id."""

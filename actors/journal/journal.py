@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
 
+from actors.broker import streams
 from actors.journal import reading, records
 from actors.journal.checkpoint import Checkpoint, Entry
 from actors.journal.reading import JournalError
 from actors.journal.records import MARKER, Record
-from actors.pictures import Picture
+from actors.shards.pictures import Picture
 from actors.transport import (
     Connection,
     ConnectionLost,
@@ -30,8 +32,17 @@ from actors.transport import (
 )
 from statecharts.policy import Policies
 
+PATIENCE = 5.0
 READ_AHEAD = 1000
 """How many messages the reader of the journal may hold."""
+BEGIN_AGAIN_AFTER = 0.5
+"""Seconds, about, between attempts to begin a journal that somebody else takes from us."""
+RELEASE_EVERY = 25
+"""So many it holds at the most, if it is quick: there is one a second at the least, and a broker
+whose `consumer_timeout` is a minute closes the connection over one that is held for longer."""
+
+
+T = TypeVar("T")
 
 
 class LeaseLost(Exception):
@@ -49,14 +60,20 @@ class _Awaited(NamedTuple):
 class Journal:
     """One epoch of one journal."""
 
-    def __init__(self, connection: Connection, stream: str, nonce: str) -> None:
-        """`nonce` is unique to this epoch."""
+    def __init__(
+        self, connection: Connection, stream: str, nonce: str, patience: float = PATIENCE
+    ) -> None:
+        """`nonce` is unique to this epoch; `patience` (seconds) is for each answer of the broker.
+
+        While the broker takes no messages from anybody, that does not count.
+        """
         self.lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         """Done, with the reason, when a successor's marker has been read."""
         self.epoch: int | None = None
         self._connection = connection
         self._stream = stream
         self._nonce = nonce
+        self._patience = patience
         self._reader: Consumer | None = None
         self._heard = 0
         self._released = 0
@@ -78,7 +95,8 @@ class Journal:
         journal that is missing or cannot be read, LeaseLost, ConnectionLost.
         """
         if test:
-            await self._publish(Message("", self._stream, b"test", kind="seatwarden.test"))
+            message = Message("", self._stream, b"test", kind="seatwarden.test")
+            await self._until(self._send(message))
         until = await self.begin()
         last = await reading.last_counting(self._connection, self._stream, until)
         if last is None:
@@ -135,7 +153,7 @@ class Journal:
         await self._until(read_back)
         gone = _gone(record.changes)
         checkpoint.written(
-            self._first_at, entries - set(gone), gone,
+            self._first_at, entries, gone,
             record.outbox[-1].number if record.outbox else 0, record.sent_through,
             all_keys=all_keys,
         )  # fmt: skip
@@ -187,10 +205,11 @@ class Journal:
         if place.number == self._awaited.last and not self._awaited.read_back.done():
             self._awaited.read_back.set_result(offset)
 
-    def _send(self, message: Message) -> None:
-        task = asyncio.ensure_future(self._publish(message))
+    def _send(self, message: Message) -> asyncio.Task[None]:
+        task = asyncio.create_task(self._publish(message))
         self._publishing.add(task)
         task.add_done_callback(self._published)
+        return task
 
     def _published(self, task: asyncio.Task[None]) -> None:
         self._publishing.discard(task)
@@ -204,10 +223,16 @@ class Journal:
         if answer is not Published.CONFIRMED:
             raise JournalError(f"the broker does not take what goes to the journal {self._stream}")
 
-    async def _until(self, wanted: asyncio.Future[int]) -> int:
+    async def _until(self, wanted: asyncio.Future[T]) -> T:
         """Wait for something; raises LeaseLost or ConnectionLost if that is over before."""
         ends: set[asyncio.Future[Any]] = {wanted, self.lost, self._connection.lost}
-        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        done: set[asyncio.Future[Any]] = set()
+        while not done:
+            done, _ = await asyncio.wait(
+                ends, timeout=self._patience, return_when=asyncio.FIRST_COMPLETED
+            )
+            if not done and not self._connection.is_blocked:
+                raise LeaseLost(f"no answer of the broker within {self._patience:g} s")
         if self.lost.done():
             raise LeaseLost(self.lost.result())
         if self._connection.lost.done():
@@ -215,13 +240,13 @@ class Journal:
         return wanted.result()
 
     async def _make_room(self) -> None:
-        if self._reader is not None and self._heard - self._released >= READ_AHEAD // 2:
+        if self._reader is not None and self._heard - self._released >= RELEASE_EVERY:
             self._released = self._heard
             await self._reader.acknowledge(self._heard, multiple=True)
 
 
-def _entries(picture: Picture) -> set[Entry]:
-    return {*picture.seats, *picture.tables}
+def _entries(picture: Picture) -> dict[Entry, None]:
+    return dict.fromkeys([*picture.seats, *picture.tables])
 
 
 def _gone(picture: Picture) -> list[Entry]:
@@ -236,12 +261,24 @@ async def begin(connection: Connection, stream: str, first: Record, *, anew: boo
 
     `anew`: even if it has one; what it says is forgotten.
     """
-    journal = Journal(connection, stream, uuid4().hex)
+    while anew or not await _has_a_record(connection, stream):
+        journal = Journal(connection, stream, uuid4().hex)
+        try:
+            until = await journal.begin()
+            if anew or await reading.last_counting(connection, stream, until) is None:
+                await journal.commit(first)
+        except LeaseLost:  # to somebody else, who may not come to the end of it
+            await asyncio.sleep(BEGIN_AGAIN_AFTER * random.uniform(0.5, 1))  # noqa: S311
+        else:
+            return
+        finally:
+            await journal.close()
+
+
+async def _has_a_record(connection: Connection, stream: str) -> bool:
+    """Look for one without taking the shard from its owner."""
     try:
-        until = await journal.begin()
-        if anew or await reading.last_counting(connection, stream, until) is None:
-            await journal.commit(first)
-    except LeaseLost:
-        return  # somebody else begins it at the same time, or works with it already
-    finally:
-        await journal.close()
+        until = await streams.end_of(connection, stream)
+    except streams.StreamMissing as missing:
+        raise JournalError(str(missing)) from None
+    return await reading.last_counting(connection, stream, until) is not None

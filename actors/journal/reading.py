@@ -11,10 +11,12 @@ import asyncio
 from collections import deque
 from typing import Any, NamedTuple
 
-from actors import pictures, streams
+from actors.broker import streams
 from actors.journal import records
 from actors.journal.checkpoint import Checkpoint
+from actors.journal.collector import collector
 from actors.journal.records import MARKER, Outgoing, Owner, Place, Record
+from actors.shards import pictures
 from actors.transport import Connection, Delivery
 from statecharts.policy import Policies
 from statecharts.seat import SnapshotError
@@ -128,10 +130,13 @@ class Restored(NamedTuple):
 async def restore(connection: Connection, stream: str, last: Found, known: Policies) -> Restored:
     """Add the records up to the last one up; raises JournalError for what cannot be read."""
     try:
-        return await _restore(connection, stream, last, known)
-    except (SnapshotError, KeyError, ValueError, TypeError) as error:
-        told = f"the journal {stream} cannot be read: {error}"
-        raise JournalError(told) from error
+        with collector.rests():
+            return await _restore(connection, stream, last, known)
+    except SnapshotError as error:
+        raise JournalError(f"the journal {stream} cannot be read: {error}") from error
+    except (LookupError, ValueError, TypeError) as error:
+        told = f"a record that is none of ours ({type(error).__name__}: {error})"
+        raise JournalError(f"the journal {stream} cannot be read: {told}") from error
 
 
 async def _restore(connection: Connection, stream: str, last: Found, known: Policies) -> Restored:

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import pydantic_core
 from pydantic import ValidationError
 
-from actors import pictures
-from actors.pictures import Picture
+from actors.shards import pictures
+from actors.shards.pictures import Picture
 from actors.transport import Delivery, Message
 from statecharts.policy import Policies, Policy
 from statecharts.seat import SnapshotError

@@ -70,8 +70,10 @@ class MessageQueue:
     @property
     def is_full(self) -> bool:
         """Whether messages are refused; those given out do not count, as with RabbitMQ."""
-        limit = self.properties.max_length
-        return limit is not None and self.ready >= limit
+        many, large = self.properties.max_length, self.properties.max_bytes
+        if many is not None and self.ready >= many:
+            return True
+        return large is not None and sum(len(one.message.body) for one in self._ready) >= large
 
     @property
     def ready(self) -> int:

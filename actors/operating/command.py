@@ -14,20 +14,21 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from actors import layout, policies
+from actors import policies
+from actors.broker import layout
+from actors.broker.layout import LayoutError
+from actors.broker.streams import StreamMissing
+from actors.broker.topology import Layout
 from actors.clock import SystemClock
 from actors.journal import JournalError
-from actors.layout import LayoutError
 from actors.logs import make_log
 from actors.operating import owners, topologies
 from actors.operating.resharding import NotNow, Resharding
 from actors.operating.topologies import Wanted
 from actors.policies import PolicyError
 from actors.settings import Settings, SettingsError, effective
-from actors.streams import StreamMissing
-from actors.topology import Layout
 from actors.transport import Connection, Transport, TransportError
-from actors.worker import GivenUp
+from actors.work.worker import GivenUp
 from statecharts.instants import to_rfc3339
 from statecharts.policy import Policies
 

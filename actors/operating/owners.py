@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from actors.broker.streams import end_of
+from actors.broker.topology import WORKERS, Layout
 from actors.journal import reading, records
 from actors.journal.records import Owner
-from actors.streams import end_of
-from actors.topology import WORKERS, Layout
 from actors.transport import Connection
 from statecharts.instants import SECOND
 

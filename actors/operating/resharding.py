@@ -13,17 +13,17 @@ from dataclasses import replace
 
 from structlog.typing import FilteringBoundLogger
 
-from actors import layout
+from actors.broker import layout
+from actors.broker.layout import IN_FORCE, PREPARED, ensure
+from actors.broker.topology import EVENTS, WORKERS, Layout
 from actors.clock import Clock
-from actors.intake import key_of
 from actors.journal import Journal, Record, begin
-from actors.layout import IN_FORCE, PREPARED, ensure
-from actors.options import Options
-from actors.pictures import Picture
-from actors.ticks import is_probe, is_tick
-from actors.topology import EVENTS, WORKERS, Layout
+from actors.shards.pictures import Picture
 from actors.transport import Connection, ConnectionLost, Delivery, Message, Published, Transport
-from actors.worker import Worker
+from actors.work.intake import key_of
+from actors.work.options import Options
+from actors.work.ticks import is_probe, is_tick
+from actors.work.worker import Worker
 from statecharts.policy import Policies
 
 WATCH_SECONDS = 3.0

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from typing import NamedTuple
 
-from actors import layout
+from actors.broker import layout
+from actors.broker.layout import LayoutError, ensure
+from actors.broker.streams import end_of
+from actors.broker.topology import EVENTS, Layout, common
 from actors.journal import JournalError, Record, begin, reading
-from actors.layout import LayoutError, ensure
-from actors.pictures import Picture
-from actors.streams import end_of
-from actors.ticks import PROBE
-from actors.topology import EVENTS, Layout, common
+from actors.shards.pictures import Picture
 from actors.transport import Connection, Message, Published, Topology
+from actors.work.ticks import PROBE
 from statecharts.policy import Policies
 
 

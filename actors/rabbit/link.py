@@ -125,6 +125,8 @@ class Link:
             if not is_gone(error):
                 raise
             raise ConnectionLost(self._why(error)) from None
+        if elsewhere:  # the library has swallowed it, as its `Channel.close` does (aiormq 7.2)
+            raise asyncio.CancelledError
 
     def _why(self, error: BaseException) -> str:
         if self._lost_by is None:

@@ -15,7 +15,10 @@ async def declare(channel: AbstractChannel, topology: Topology, version: str) ->
         await declare_exchange(channel, exchange)
     for queue in topology.queues:
         await declare_queue(channel, queue, version)
-    for binding in topology.bindings:
+    # Hundreds of round trips would take a second: the answer to the last one is for all of them.
+    for binding in topology.bindings[:-1]:
+        await channel.queue_bind(binding.queue, binding.exchange, binding.key, nowait=True)
+    for binding in topology.bindings[-1:]:
         await channel.queue_bind(binding.queue, binding.exchange, binding.key)
 
 
@@ -60,9 +63,10 @@ def queue_arguments(queue: Queue, version: str) -> FieldTable:
         arguments["x-single-active-consumer"] = True
     if queue.max_length is not None:
         arguments["x-max-length"] = queue.max_length
-        arguments["x-overflow"] = "reject-publish"
     if queue.max_bytes is not None:
         arguments["x-max-length-bytes"] = queue.max_bytes
+    if queue.kind != "stream" and (queue.max_length or queue.max_bytes):
+        arguments["x-overflow"] = "reject-publish"
     if queue.max_days is not None:
         arguments["x-max-age"] = f"{queue.max_days}D"
     if queue.segment_bytes is not None:

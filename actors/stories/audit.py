@@ -11,8 +11,8 @@ from typing import Any
 
 import pydantic_core
 
+from actors.broker.topology import AUDIT
 from actors.stories.timeline import TYPE, Timeline
-from actors.topology import AUDIT
 from actors.transport import Delivery, Message
 from statecharts.digests import long
 

@@ -5,7 +5,7 @@ It only looks at what a step was given and what came of it; nothing that is deci
 
 from __future__ import annotations
 
-from actors.seat_actor import SeatActor
+from actors.shards.seat_actor import SeatActor
 from actors.stories.entries import Heard, begun, entries_of, heard_by, noted, unread
 from actors.stories.story import Change, Entry, Input, Story, Uncovered
 from actors.stories.timeline import Timeline

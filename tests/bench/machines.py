@@ -16,7 +16,7 @@ from transitions import Machine
 from transitions.extensions import HierarchicalMachine
 from transitions.extensions.nesting import NestedState
 
-from actors.deadlines import SeatKey
+from actors.shards.deadlines import SeatKey
 from statecharts import kernel
 from statecharts.chart import OPEN, PRESENCE, TABLE
 from statecharts.events import Event

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from actors import policies
-from actors.shard import Shard
+from actors.shards.shard import Shard
 from statecharts.events import decode
 from statecharts.instants import SECOND, to_rfc3339
 from tests.bench.rounds import table

@@ -13,7 +13,7 @@ from time import process_time
 from unittest.mock import patch
 
 from actors import policies, simulate
-from actors.shard import Shard
+from actors.shards.shard import Shard
 from statecharts import kernel
 from statecharts.chart import TABLE
 from statecharts.events import Event

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from actors import policies, simulate
-from actors.shard import Shard
+from actors.shards.shard import Shard
 from statecharts.decisions import DecisionMade
 from tests.conftest import Broker
 

@@ -6,12 +6,13 @@ import asyncio
 
 import pytest
 
-from actors import layout, policies
+from actors import policies
+from actors.broker import layout
+from actors.broker.topology import Layout
 from actors.memory import MemoryTransport
 from actors.operating import resharding
 from actors.operating.owners import holders
 from actors.operating.resharding import NotNow, Resharding
-from actors.topology import Layout
 from tests.worker.house import House, a_house, settle
 
 

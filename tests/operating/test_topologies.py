@@ -7,13 +7,14 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from actors import layout, policies
+from actors import policies
+from actors.broker import layout
+from actors.broker.topology import EVENTS, LAYOUT, Layout
 from actors.journal import Journal
 from actors.journal.records import RECORD
 from actors.memory import MemoryBroker, MemoryConnection, MemoryTransport
 from actors.operating import topologies
 from actors.operating.topologies import Wanted
-from actors.topology import EVENTS, LAYOUT, Layout
 from actors.transport import Exchange, Message, Queue, Topology
 
 WANTED = Wanted(4, 1825)

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from actors import simulate
-from actors.shard import Shard, Verdict, refused
+from actors.shards.shard import Shard, Verdict, refused
 from statecharts.decisions import EventRefused, Output
 from statecharts.events import MAX_BYTES, MAX_DEPTH, Event, decode
 from statecharts.refusals import Code, Refusal

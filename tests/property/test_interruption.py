@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from actors.pictures import dump, load
-from actors.shard import Shard
+from actors.shards.pictures import dump, load
+from actors.shards.shard import Shard
 from statecharts.decisions import DecisionMade, Output, SeatChanged
 from statecharts.lines import State
 from statecharts.policy import WITHOUT_GRACE, Policies, Policy

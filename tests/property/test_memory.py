@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.shard import Shard
+from actors.shards.shard import Shard
 from statecharts.decisions import DecisionMade, Output
 from tests.property.model import SECOND, Told
 from tests.property.world import FOR_EVER, POLICIES, START, World, tell

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.explaining.words import told
-from actors.shard import Shard
+from actors.shards.shard import Shard
 from actors.stories.story import MAX_ENTRIES
 from actors.stories.timeline import Timeline
 from statecharts.chart import OPEN

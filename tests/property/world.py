@@ -13,10 +13,10 @@ from typing import Any
 
 from hypothesis import note
 
-from actors.pictures import dump, load
 from actors.policies import bundled
 from actors.policy_commands.comparing import given
-from actors.shard import Applied, Shard, Verdict
+from actors.shards.pictures import dump, load
+from actors.shards.shard import Applied, Shard, Verdict
 from statecharts.decisions import DecisionMade, OfATurn, Output, SeatChanged
 from statecharts.events import decode
 from statecharts.policy import Policies, Policy

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from actors import policies
+from actors.broker.topology import DECISIONS, EVENTS
 from actors.clock import Clock, SystemClock
 from actors.demo import deals, pace, records
 from actors.demo.clock import PacedClock
@@ -23,12 +24,11 @@ from actors.demo.show import START
 from actors.demo.tally import Tally
 from actors.logs import make_log
 from actors.memory import MemoryBroker, MemoryTransport
-from actors.options import Options
 from actors.rabbit import RabbitTransport
-from actors.shard import Shard
-from actors.topology import DECISIONS, EVENTS
+from actors.shards.shard import Shard
 from actors.transport import Binding, ConnectionLost, Exchange, Message, Queue, Topology
-from actors.worker import Worker
+from actors.work.options import Options
+from actors.work.worker import Worker
 from statecharts.instants import MILLISECOND, SECOND
 from statecharts.ladder import GraceStep
 from statecharts.lines import Trigger

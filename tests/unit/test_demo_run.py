@@ -17,7 +17,7 @@ from actors.demo.sent import Sent
 from actors.demo.show import LAST_START, START, TABLES
 from actors.demo.tally import Tally
 from actors.policy_commands.comparing import given
-from actors.shard import Shard, Verdict
+from actors.shards.shard import Shard, Verdict
 from statecharts.decisions import DecisionMade, Output, SeatChanged
 from statecharts.events import decode
 from statecharts.instants import MILLISECOND, SECOND

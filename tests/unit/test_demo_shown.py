@@ -24,7 +24,7 @@ from actors.demo.show import LAST_START, START
 from actors.demo.view import View
 from actors.demo.words import BRIEFLY
 from actors.policy_commands.comparing import given
-from actors.shard import Shard
+from actors.shards.shard import Shard
 from statecharts.instants import SECOND
 from statecharts.lines import State
 

@@ -11,6 +11,8 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner, Result
 
+from actors.broker.streams import StreamMissing
+from actors.broker.topology import AUDIT, common
 from actors.cli import app
 from actors.explaining import command as explaining
 from actors.explaining.command import Wanted, printed, search
@@ -18,8 +20,6 @@ from actors.explaining.words import explained, fullest, told
 from actors.memory import MemoryBroker, MemoryTransport
 from actors.stories.audit import KIND, audit_messages
 from actors.stories.timeline import Timeline
-from actors.streams import StreamMissing
-from actors.topology import AUDIT, common
 from actors.transport import CannotConnect, Connection, Message
 from statecharts.instants import SECOND
 from statecharts.surroundings import Interruption

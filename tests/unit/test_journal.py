@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import json
 import random
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors import policies, streams
-from actors.deadlines import SeatKey
+from actors import policies
+from actors.broker import streams
 from actors.journal import (
     Journal,
     JournalError,
@@ -24,10 +27,12 @@ from actors.journal import (
     records,
 )
 from actors.journal.checkpoint import Entry
+from actors.journal.collector import collector
 from actors.journal.reading import Counting
 from actors.journal.records import MARKER, RECORD
 from actors.memory import MemoryBroker, MemoryTransport
-from actors.pictures import Known, Picture
+from actors.shards.deadlines import SeatKey
+from actors.shards.pictures import Known, Picture
 from actors.transport import Connection, Delivery, Message, Queue, Topology
 from statecharts.seat import Seat
 from statecharts.surroundings import Interruption, Table
@@ -178,6 +183,30 @@ async def test_a_record_that_cannot_be_read_is_refused_and_says_why(body: bytes,
         await Journal(connection, STREAM, "two").open(KNOWN)
 
 
+async def test_what_an_older_version_has_written_is_read_by_way_of_the_next_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def renamed(plain: dict[str, Any]) -> dict[str, Any]:
+        """As if `sign_of_life` had had another name."""
+        alive = plain.pop("alive_at")
+        return {**plain, "version": 1, "sign_of_life": alive}
+
+    monkeypatch.setattr(records, "UPGRADES", {0: renamed})
+    _, connection = await connected()
+    await begin(connection, STREAM, EMPTY)
+    journal = Journal(connection, STREAM, "one")
+    await journal.open(KNOWN)
+    plain = json.loads(records.encoded(Record(picture([("t", 1, 5)])), None, all_keys=True))
+    old = {**plain, "version": 0, "alive_at": 77}
+    del old["sign_of_life"]
+    headers = {"epoch": journal.epoch or 0, "number": 1, "part": 0, "more": 0}
+    body = json.dumps(old).encode()
+    await connection.publish(Message("", STREAM, body, kind=RECORD, headers=headers))
+    found = await Journal(connection, STREAM, "two").open(KNOWN)
+    assert found.sign_of_life == 77
+    assert list(found.changes.seats) == [("t", 1)]
+
+
 async def test_a_journal_that_has_lost_what_is_needed_is_refused() -> None:
     broker = MemoryBroker()
     connection = await MemoryTransport(broker).connect()
@@ -295,3 +324,12 @@ def test_a_record_whose_beginning_was_not_read_is_left_out_but_proves_the_next()
 def test_an_unfinished_record_does_not_count() -> None:
     told = stream(MARKER, (0, 1, 0, 0), (0, 2, 0, 1), MARKER, (3, 1, 0, 0))
     assert counted(told, proven=True) == [1, 4]
+
+
+def test_the_collector_rests_until_the_last_has_done() -> None:
+    first, second = collector.rests(), collector.rests()
+    with first:
+        second.__enter__()
+    assert not gc.isenabled()
+    second.__exit__(None, None, None)
+    assert gc.isenabled()

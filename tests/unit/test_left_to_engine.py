@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 from actors import policies
-from actors.messages import is_told
-from actors.shard import Applied, Shard, Verdict
+from actors.shards.shard import Applied, Shard, Verdict
+from actors.work.messages import is_told
 from statecharts.decisions import DecisionMade, SeatChanged
 from statecharts.events import decode
 from statecharts.instants import SECOND, from_rfc3339, to_rfc3339

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.arrivals import Arrivals
-from actors.deadlines import Deadlines, SeatKey
-from actors.ticks import AFTER_DEADLINE, EVERY, KIND, Ticker, is_tick, read
+from actors.shards.deadlines import Deadlines, SeatKey
 from actors.transport import Delivery
+from actors.work.arrivals import Arrivals
+from actors.work.ticks import AFTER_DEADLINE, EVERY, KIND, Ticker, is_tick, read
 from statecharts.instants import MILLISECOND, SECOND
 
 NOW = 1_000 * SECOND

@@ -10,14 +10,14 @@ from unittest.mock import patch
 import pydantic_core
 import pytest
 
+from actors.broker.topology import AUDIT
 from actors.explaining.words import told as told_lines
-from actors.pictures import Picture, dump, load
-from actors.shard import Shard
+from actors.shards.pictures import Picture, dump, load
+from actors.shards.shard import Shard
 from actors.stories.audit import CONTENT_TYPE, KIND, audit_messages, records
 from actors.stories.story import FIRST, MAX_ENTRIES
 from actors.stories.teller import Teller
 from actors.stories.timeline import Timeline, fullness
-from actors.topology import AUDIT
 from actors.transport import Delivery
 from statecharts import kernel
 from statecharts.decisions import DecisionMade, TurnUncovered

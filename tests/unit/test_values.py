@@ -13,8 +13,8 @@ import pytest
 import actors
 import statecharts
 from actors import policies
+from actors.broker.slots import is_addressed_right, routing_key, slot_of
 from actors.policies import PolicyError
-from actors.slots import is_addressed_right, routing_key, slot_of
 from statecharts import money
 from statecharts.instants import SECOND, from_rfc3339, to_rfc3339
 from statecharts.pots import in_big_blinds, pots

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from actors import policies
+from actors.broker.slots import routing_key
+from actors.broker.topology import DEAD_LETTERS, DECISIONS, EVENTS, Layout, common
 from actors.clock import VirtualClock
 from actors.memory import MemoryBroker, MemoryTransport
-from actors.options import Options
-from actors.slots import routing_key
-from actors.ticks import KIND
-from actors.topology import DEAD_LETTERS, DECISIONS, EVENTS, Layout, common
 from actors.transport import Binding, Connection, Delivery, Message, Published, Queue, Topology
-from actors.worker import Worker
+from actors.work.options import Options
+from actors.work.ticks import KIND
+from actors.work.worker import Worker
 from statecharts.instants import SECOND, from_rfc3339, from_seconds, to_rfc3339
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from actors.options import Options
-from actors.slots import routing_key
-from actors.topology import DECISIONS
+from actors.broker.slots import routing_key
+from actors.broker.topology import DECISIONS
 from actors.transport import Binding, Queue, Topology
+from actors.work.options import Options
 from tests.worker.house import QUEUE, a_house, settle
 
 
@@ -172,7 +172,7 @@ async def test_an_error_of_ours_parks_the_message_and_tells_the_seat_is_uncovere
         def broken(*_: object) -> None:
             raise RuntimeError("a bug")
 
-        monkeypatch.setattr("actors.seat_actor.kernel.step", broken)
+        monkeypatch.setattr("actors.shards.seat_actor.kernel.step", broken)
         await house.lose()
         monkeypatch.undo()
         assert [one["code"] for one in house.of_type("event.refused")] == ["failed"]
@@ -249,7 +249,7 @@ async def test_a_message_that_makes_us_stumble_is_parked_and_the_next_is_taken(
         def broken(_: bytes) -> None:
             raise RuntimeError("a bug")
 
-        monkeypatch.setattr("actors.intake.decode", broken)
+        monkeypatch.setattr("actors.work.intake.decode", broken)
         await house.turn("u1")
         monkeypatch.undo()
         assert [one.headers["code"] for one in house.dead_letters()] == ["failed"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from actors.slots import SLOTS, TO_ALL, slot_of
+from actors.broker.slots import SLOTS, TO_ALL, slot_of
 from actors.transport import Binding, Exchange, Queue, Topology
 
 EVENTS = "seatwarden.events"

@@ -12,25 +12,28 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from structlog.typing import FilteringBoundLogger
 
 from actors.clock import Clock
-from actors.intake import Intake
 from actors.journal import Journal, LeaseLost, Owner, Record
-from actors.options import Options
-from actors.outbox import Outbox
-from actors.shard import Shard
+from actors.journal.collector import collector
+from actors.shards.shard import Shard
 from actors.stories.audit import audit_messages
-from actors.tasks import only
-from actors.ticks import Ticker, is_probe
 from actors.transport import Connection, ConnectionLost, Consumer, Delivery, Message, Published
+from actors.work.intake import Intake
+from actors.work.options import Options
+from actors.work.outbox import Outbox
+from actors.work.tasks import only
+from actors.work.ticks import Ticker, is_probe, is_tick
 from statecharts.instants import from_seconds
 from statecharts.policy import Policies
 
 MAX_TRIES = 5
 """What was tried alone in so many leases, each of which ended before its verdict, is parked."""
+FIRST_AGE = 0.25
+"""Seconds that a lease has to live before it tries again what was tried; doubled with each try."""
 DRAIN_SECONDS = 2.0
 """How long a lease that ends in good order waits for its messages to be confirmed."""
 
@@ -47,6 +50,8 @@ class Work:
     counts: Counter[str]
     name: str
     """The worker's."""
+    trying: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held by the shard that tries what is under suspicion."""
 
 
 class Watch:
@@ -98,7 +103,7 @@ class Lease:
         self._woken = woken
         self._ticks: set[asyncio.Task[Published]] = set()
         self._taken = 0
-        """Deliveries taken since the newest tick was sent."""
+        """Deliveries taken since the newest tick was sent, ticks aside."""
 
     async def hold(
         self, release: asyncio.Event, is_live: Callable[[], None], *, test: bool
@@ -110,7 +115,8 @@ class Lease:
         ConnectionLost.
         """
         restored = await self._journal.open(self._work.policies, test=test)
-        self._begin(restored)
+        with collector.rests():
+            self._begin(restored)
         try:
             async with asyncio.TaskGroup() as tasks:
                 beside = [
@@ -168,12 +174,32 @@ class Lease:
         """
         await self._outbox.room()
         group, suspects = self._next_group()
-        now = self._work.clock.now()
-        messages = self._intake.notice_interruption(now)
-        if suspects:
+        if not suspects:
+            await self._take(group, self._intake.notice_interruption(self._work.clock.now()))
+            return
+        await self._outlive(suspects)
+        # One shard of a worker at a time: else what is tried here would be blamed for what ends the
+        # worker there.
+        async with self._work.trying:
+            messages = self._intake.notice_interruption(self._work.clock.now())
             self._intake.try_(suspects)
             await self._commit(messages)
-            messages = []
+            await self._take(group, [])
+
+    async def _outlive(self, suspects: list[Delivery]) -> None:
+        """Wait until this lease is so old that who dies now dies of what is tried.
+
+        A worker that dies soon after its start, whatever the cause, would else be blamed on the
+        first message of its queue, each time.
+        """
+        if tries := max(map(self._intake.tries, suspects)):
+            options, clock = self._work.options, self._work.clock
+            age = min(FIRST_AGE * 2**tries, options.lease_seconds / 2)
+            await clock.wait(asyncio.Event(), self._owner.since + from_seconds(age))
+
+    async def _take(self, group: list[Delivery], messages: list[Message]) -> None:
+        """Take a group, after these messages."""
+        now = self._work.clock.now()
         for delivery in group:
             if self._intake.tries(delivery) > MAX_TRIES:
                 messages.extend(self._intake.park(delivery, now))
@@ -181,7 +207,7 @@ class Lease:
                 messages.extend(self._intake.take(delivery, now, self._ticker))
         if messages or not all(map(is_probe, group)):
             await self._commit(messages)
-        self._taken += len(group)
+        self._taken += sum(not is_tick(delivery) for delivery in group)
         if (last := group[-1].tag) > 1:
             self._watch.check()
             await self._consumer.acknowledge(last - 1, multiple=True)
@@ -211,7 +237,7 @@ class Lease:
         intake = self._intake
         messages.extend(audit_messages(intake.shard.take_timelines()))
         record = Record(
-            intake.shard.take_changes(),
+            intake.take_changes(),
             self._outbox.add(messages),
             self._outbox.sent_through,
             intake.take_covered(),

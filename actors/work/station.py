@@ -14,13 +14,15 @@ from enum import StrEnum
 from uuid import uuid4
 
 from actors.journal import Journal, JournalError, LeaseLost
-from actors.lease import Lease, Work
-from actors.tasks import pause_for
-from actors.ticks import probe
-from actors.transport import ConnectionLost, Consumer, Delivery, TransportError
+from actors.transport import ConnectionLost, Consumer, Delivery, Published, TransportError
+from actors.work.lease import Lease, Work
+from actors.work.tasks import pause_for
+from actors.work.ticks import probe
 
 PROBE_EVERY = 10.0
 """Seconds between the probes of who stands by, should a wake-up have gone astray."""
+SERVED_WITHIN = 0.3
+"""Seconds within which the first probe comes back to who is not standing by."""
 AGAIN_AFTER_LOSS = 0.5
 AGAIN_AFTER_FAULT = 5.0
 """Seconds for which a shard that we cannot serve is left to others."""
@@ -54,6 +56,7 @@ class Station:
         self._changed = changed
         self._release = asyncio.Event()
         self._lacked_commits = False
+        self._cannot_read = False
 
     @property
     def is_owner(self) -> bool:
@@ -89,10 +92,15 @@ class Station:
             self._queue, put, prefetch=self._work.options.prefetch
         )
         try:
-            self._stands(Standing.STANDING_BY)
+            wait = SERVED_WITHIN
             while not woken.is_set() and not self._release.is_set():
-                await self._work.connection.publish(probe(self._queue))
-                await _wait_for_either(woken, self._release, PROBE_EVERY * random.uniform(0.5, 1))  # noqa: S311
+                # Not waited for: who is served may be told so before the probe is confirmed.
+                asking = asyncio.ensure_future(self._work.connection.publish(probe(self._queue)))
+                asking.add_done_callback(_take_note)
+                await _wait_for_either(woken, self._release, wait)
+                if not woken.is_set():
+                    self._stands(Standing.STANDING_BY)
+                wait = PROBE_EVERY * random.uniform(0.5, 1)  # noqa: S311
             if not self._release.is_set():
                 return await self._own(consumer, mailbox, woken)
         finally:
@@ -105,8 +113,9 @@ class Station:
         self, consumer: Consumer, mailbox: deque[Delivery], woken: asyncio.Event
     ) -> float:
         self._stands(Standing.TAKING_OVER)
-        journal = Journal(self._work.connection, self._journal, uuid4().hex)
-        lease = Lease(self._work, self._queue, journal, consumer, mailbox, woken)
+        work = self._work
+        journal = Journal(work.connection, self._journal, uuid4().hex, work.options.lease_seconds)
+        lease = Lease(work, self._queue, journal, consumer, mailbox, woken)
         try:
             await lease.hold(self._release, self._is_live, test=self._lacked_commits)
         except LeaseLost as lost:
@@ -114,6 +123,7 @@ class Station:
             self._log.warning("lease lost", reason=str(lost))
             return AGAIN_AFTER_LOSS * random.uniform(0.5, 1)  # noqa: S311
         except JournalError as error:
+            self._cannot_read = True
             return self._fails(str(error))
         except ConnectionLost:
             raise
@@ -129,7 +139,8 @@ class Station:
 
     def _is_live(self) -> None:
         if self.standing is not Standing.LIVE:
-            self._lacked_commits = False
+            self._lacked_commits = self._cannot_read = False
+            self.fault = ""
             self._log.info("owns the shard")
             self._stands(Standing.LIVE)
 
@@ -140,8 +151,16 @@ class Station:
         return AGAIN_AFTER_FAULT
 
     def _stands(self, standing: Standing) -> None:
-        self.standing = standing
-        self._changed()
+        """Take note; who cannot read a journal is failing until he can, standing by or not."""
+        if not self._cannot_read or standing in {Standing.LIVE, Standing.FAILING}:
+            self.standing = standing
+            self._changed()
+
+
+def _take_note(asking: asyncio.Future[Published]) -> None:
+    """A lost connection is told by itself."""
+    if not asking.cancelled():
+        asking.exception()
 
 
 async def _set_after(first: asyncio.Event, second: asyncio.Event) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from actors.deadlines import SeatKey
+from actors.shards.deadlines import SeatKey
 from actors.stories import story as stories
 from actors.stories.story import Story
 from statecharts import seat as seats

@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from actors.station import Station
-from actors.topology import WORKERS
+from actors.broker.topology import WORKERS
 from actors.transport import Connection, Delivery
+from actors.work.station import Station
 
 EVERY = 1.0
 ROUNDS = 2

@@ -13,8 +13,8 @@ from itertools import islice, takewhile
 
 from structlog.typing import FilteringBoundLogger
 
+from actors.broker.topology import AUDIT, DECISIONS
 from actors.journal import Outgoing
-from actors.topology import AUDIT, DECISIONS
 from actors.transport import Connection, Message, Published
 from statecharts.decisions import DecisionMade
 
@@ -24,6 +24,8 @@ MAX_TRIES = 20
 """What is not taken, as by a full queue, is given up after so many tries, in some 90 seconds."""
 MAX_UNSENT = 10_000
 """So many unsent messages at the most; then the shard waits for room before it goes on."""
+MAX_REFUSED = 10_000
+"""So many may wait to be sent again; what else is refused then is given up at once."""
 AT_ONCE = 500
 BATCH = "application/cloudevents-batch+json"
 OUTPUTS = "seatwarden.outputs"
@@ -77,7 +79,9 @@ class Outbox:
     async def room(self) -> None:
         """Wait until there is room for more."""
         async with self._answered:
-            await self._answered.wait_for(lambda: len(self._unsent) < MAX_UNSENT)
+            await self._answered.wait_for(
+                lambda: len(self._unsent) - len(self._refused) < MAX_UNSENT
+            )
 
     async def empty(self) -> None:
         """Wait until all that was committed has been answered for."""
@@ -108,8 +112,10 @@ class Outbox:
         while True:
             await self._is_refused.wait()
             await asyncio.sleep(delay)
-            check()
-            await self._publish(connection, list(self._refused))
+            refused = list(self._refused)
+            for start in range(0, len(refused), AT_ONCE):
+                check()
+                await self._publish(connection, refused[start : start + AT_ONCE])
             delay = min(2 * delay, MAX_RETRY) if self._refused else FIRST_RETRY
 
     async def _publish(self, connection: Connection, numbers: list[int]) -> None:
@@ -170,7 +176,7 @@ class Outbox:
         self._is_refused.set()
         if tries == 1:
             self._log.warning("a message of ours is not taken", key=key, by=where)
-        if tries >= MAX_TRIES:
+        if tries >= MAX_TRIES or len(self._refused) > MAX_REFUSED:
             self._log.error("a message given up: it is not taken", key=key, by=where)
             self._forget(number)
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 
-from actors.deadlines import Deadlines, SeatKey
-from actors.pictures import Known, Picture
-from actors.seat_actor import SeatActor
+from actors.shards.deadlines import Deadlines, SeatKey
+from actors.shards.pictures import Known, Picture
+from actors.shards.seat_actor import SeatActor
 from actors.stories.entries import Heard
 from actors.stories.story import of_turn
 from actors.stories.teller import Teller
@@ -88,8 +88,9 @@ class Shard:
         self._swept = 0
         self._mark = 0
         """The latest arrival."""
-        self._changed_seats: set[SeatKey] = set()
-        self._changed_tables: set[str] = set()
+        # In order, so that the same steps make the same record.
+        self._changed_seats: dict[SeatKey, None] = {}
+        self._changed_tables: dict[str, None] = {}
 
     # -- What comes in
 
@@ -105,8 +106,7 @@ class Shard:
             policy = self._policy(event)
             touched = self._touched(event, arrival)
             self._fire_of(touched, arrival, made, outputs)
-            # In virtual time they come in any order; a worker knows when a clock was set back.
-            self._mark = max(self._mark, arrival) if made is None else arrival
+            self._mark = max(self._mark, arrival)
             heard = Heard(event, arrival, made, self._reference(event, arrival))
             return self._tell(heard, policy, touched, outputs)
         except Refusal as refusal:
@@ -217,7 +217,7 @@ class Shard:
             ]
         entry = self._tables.setdefault(event.table_id, _TableEntry(Table(), {}, arrival))
         entry.touched = arrival
-        self._changed_tables.add(event.table_id)
+        self._changed_tables[event.table_id] = None
         if event.seat is None:
             return [actor for _, actor in sorted(entry.seats.items())]
         actor = entry.seats.get(event.seat)
@@ -287,7 +287,7 @@ class Shard:
                 self._teller.tell(actor, cause, outcome, policy, self._interruptions)
         key = (actor.seat.table_id, actor.seat.number)
         self.deadlines.set(key, actor.seat.deadline)
-        self._changed_seats.add(key)
+        self._changed_seats[key] = None
         return outcome
 
     def _around(self, table_id: str) -> Surroundings:
@@ -317,7 +317,7 @@ class Shard:
         actor = entry.seats.get(identity.seat or 0) if entry else None
         if self._teller and actor and actor.story is not None:
             self._teller.note_refused(actor, refusal, received)
-            self._changed_seats.add((actor.seat.table_id, actor.seat.number))
+            self._changed_seats[actor.seat.table_id, actor.seat.number] = None
 
     def _note(
         self, actors: Iterable[SeatActor], heard: Heard, reason: str, refusal: Refusal | None = None
@@ -328,7 +328,7 @@ class Shard:
         for actor in actors:
             if actor.story is not None:
                 self._teller.note(actor, heard, reason=reason, refusal=refusal)
-                self._changed_seats.add((actor.seat.table_id, actor.seat.number))
+                self._changed_seats[actor.seat.table_id, actor.seat.number] = None
 
     def _seat_of(self, event: Event) -> list[SeatActor]:
         entry = self._tables.get(event.table_id)
@@ -354,10 +354,10 @@ class Shard:
                 if heard < before and actor.seat.deadline is None:
                     self._seq_floor = max(self._seq_floor, actor.seat.seq)
                     del entry.seats[number]
-                    self._changed_seats.add((table_id, number))
+                    self._changed_seats[table_id, number] = None
             if not entry.seats and entry.touched < before:
                 del self._tables[table_id]
-                self._changed_tables.add(table_id)
+                self._changed_tables[table_id] = None
 
     # -- Pictures, for the journal
 
@@ -365,7 +365,7 @@ class Shard:
         """Return what has changed since this was last asked; no value is ever changed in place."""
         seats = {key: self._seat(key) for key in self._changed_seats}
         tables = {table_id: self._table(table_id) for table_id in self._changed_tables}
-        self._changed_seats, self._changed_tables = set(), set()
+        self._changed_seats, self._changed_tables = {}, {}
         return self._picture(seats, tables)
 
     def picture(self) -> Picture:

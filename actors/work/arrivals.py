@@ -65,6 +65,13 @@ class Arrivals:
         late = self._tick_sent is not None and now > self._tick_sent + LATE_TICK
         return self._marked(min(stamp, now) if self._reads_backlog or late else now)
 
+    def pass_over(self, stamp_in_ms: object, now: int) -> None:
+        """Take note of the stamp of a message that is not applied: time is that far all the same.
+
+        A later copy of what is known another owner may have had to take, with the same answer.
+        """
+        self._marked(self._believed(stamp_in_ms, now) or 0)
+
     def _believed(self, stamp_in_ms: object, now: int) -> int | None:
         if not self._broker_stamps or not isinstance(stamp_in_ms, int):
             return None

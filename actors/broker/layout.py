@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from actors import streams
+from actors.broker import streams
+from actors.broker.topology import LAYOUT, Layout, common
 from actors.journal import Record, begin
-from actors.pictures import Picture
-from actors.topology import LAYOUT, Layout, common
+from actors.shards.pictures import Picture
 from actors.transport import Connection, Message, Published, Topology
 
 KIND = "seatwarden.layout"
@@ -86,8 +86,10 @@ async def prepare(connection: Connection, wanted: Layout) -> Layout:
 
     What is announced already may have been begun by somebody who died since.  Raises LayoutError.
     """
+    # In this order: a queue is made when its layout has been announced.
+    is_there = await connection.survey(wanted.queue(0)) is not None
     told = await history(connection)
-    if not told and await connection.survey(wanted.queue(0)) is not None:
+    if not told and is_there:
         raise LayoutError(WITHOUT_LAYOUT.format(queue=wanted.queue(0)))
     if not told:
         await ensure(connection, common().only(LAYOUT))

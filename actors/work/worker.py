@@ -8,15 +8,10 @@ from collections import Counter
 
 from structlog.typing import FilteringBoundLogger
 
-from actors import layout
-from actors.census import Census
+from actors.broker import layout
+from actors.broker.layout import LayoutError
+from actors.broker.streams import StreamMissing
 from actors.clock import Clock
-from actors.layout import LayoutError
-from actors.lease import Work
-from actors.options import Options
-from actors.station import Standing, Station
-from actors.streams import StreamMissing
-from actors.tasks import only, pause_for
 from actors.transport import (
     Connection,
     ConnectionLost,
@@ -24,6 +19,11 @@ from actors.transport import (
     Transport,
     TransportError,
 )
+from actors.work.census import Census
+from actors.work.lease import Work
+from actors.work.options import Options
+from actors.work.station import Standing, Station
+from actors.work.tasks import only, pause_for
 from statecharts.policy import Policies
 
 FIRST_DELAY = 0.1

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 
 from structlog.typing import FilteringBoundLogger
 
-from actors import messages, ticks
-from actors.arrivals import Arrivals
+from actors.broker.slots import is_addressed_right
 from actors.journal import Record
-from actors.options import Options
-from actors.shard import Shard, Verdict, refused
-from actors.slots import is_addressed_right
+from actors.shards.pictures import Picture
+from actors.shards.shard import Shard, Verdict, refused
 from actors.transport import Delivery, Message
+from actors.work import messages, ticks
+from actors.work.arrivals import Arrivals
+from actors.work.options import Options
 from statecharts.decisions import DecisionMade, Output
 from statecharts.digests import long
 from statecharts.events import Event, decode
@@ -93,6 +95,7 @@ class Intake:
         self._cover(key)
         if is_known:
             self._counts["known"] += 1
+            self._pass_over(delivery, now)
             return []
         try:
             return self._event(delivery, now)
@@ -112,9 +115,8 @@ class Intake:
         return self.trying.get(key_of(delivery), 0)
 
     def try_(self, deliveries: Iterable[Delivery]) -> None:
-        """Write down that these are tried now."""
-        for delivery in deliveries:
-            key = key_of(delivery)
+        """Write down that these are tried now; one that stands there twice is tried once."""
+        for key in dict.fromkeys(map(key_of, deliveries)):
             self.trying[key] = self.trying.pop(key, 0) + 1
         while len(self.trying) > MAX_TRYING:
             del self.trying[next(iter(self.trying))]
@@ -124,6 +126,10 @@ class Intake:
         self._cover(key_of(delivery))
         self._log.error("parked: a message that has ended its workers again and again")
         return self._failed(delivery, now)
+
+    def take_changes(self) -> Picture:
+        """Return what has changed since this was last asked, and how far time has come."""
+        return replace(self.shard.take_changes(), mark=self.arrivals.mark)
 
     def take_covered(self) -> tuple[str, ...]:
         """Return the keys of the deliveries taken since this was last asked."""
@@ -157,7 +163,11 @@ class Intake:
         arrival = self.arrivals.of_tick(tick.sent, stamp, now, ours=ours)
         if ours:
             self.sign_of_life = now
+            awaited.arrived(tick, arrival)
         return self._told(self.shard.fire(arrival, now))
+
+    def _pass_over(self, delivery: Delivery, now: int) -> None:
+        self.arrivals.pass_over(delivery.headers.get("timestamp_in_ms"), now)
 
     # -- Events
 
@@ -165,10 +175,12 @@ class Intake:
         try:
             event = decode(delivery.body)
         except Refusal as refusal:
+            self._pass_over(delivery, now)
             return self._refused(delivery, refusal, now)
         if not is_addressed_right(delivery.routing_key, event.table_id):
             if not messages.was_moved(delivery):
                 self._counts["moved"] += 1
+                self._pass_over(delivery, now)
                 return [messages.moved(delivery, event.table_id)]
             self._counts["astray"] += 1
         return self._apply(delivery, event, now)

@@ -11,6 +11,7 @@ A probe asks who is served: who stands by sends one now and then, and whoever ge
 from __future__ import annotations
 
 import json
+from collections import deque
 from dataclasses import dataclass
 
 from actors.transport import Delivery, Message
@@ -23,6 +24,8 @@ PROBE_SECONDS = 1.0
 EVERY = SECOND
 AFTER_DEADLINE = MILLISECOND
 MAX_DELAY = 8 * SECOND
+AHEAD_OF = 8
+"""So many ticks tell how far our clock is ahead of the broker's."""
 MAX_BYTES = 256
 
 
@@ -77,6 +80,8 @@ class Ticker:
         self._delay = EVERY
         self.has_returned = False
         """Whether a tick has made its way through the queue."""
+        self._ahead: deque[int] = deque(maxlen=AHEAD_OF)
+        """How far the latest ticks were sent after the arrivals that they got."""
 
     @property
     def is_awaited(self) -> bool:
@@ -88,7 +93,18 @@ class Ticker:
         if self._awaited is not None:
             return self._last_sent + self._delay
         regular = self._last_sent + EVERY
-        return regular if deadline is None else min(regular, deadline + AFTER_DEADLINE)
+        if deadline is None:
+            return regular
+        ahead = max(self._ahead, default=0)
+        return min(regular, deadline + AFTER_DEADLINE + ahead)
+
+    def arrived(self, tick: Tick, arrival: int) -> None:
+        """Take note of when a tick of ours arrived, by the clock that decides.
+
+        If that is not ours, ours is ahead or behind: the tick for a deadline goes out accordingly,
+        else it would come early, and another one after it, until the deadline.
+        """
+        self._ahead.append(tick.sent - arrival)
 
     def next(self, now: int) -> Tick:
         """Return the tick to send now; an awaited one is given up for it."""

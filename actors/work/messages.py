@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from actors.slots import TO_ALL, routing_key
-from actors.topology import DEAD, DECISIONS, EVENTS
+from actors.broker.slots import TO_ALL, routing_key
+from actors.broker.topology import DEAD, DECISIONS, EVENTS
 from actors.transport import Delivery, Message
 from statecharts.decisions import Output, SeatChanged
 from statecharts.instants import to_rfc3339
