@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from actors.broker.closing import close
 from actors.transport import Connection, ConnectionLost, Delivery, Message, Published, Since
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ async def end_of(connection: Connection, stream: str) -> int:
                 return delivery.offset or 0
             await reader.acknowledge(delivery.tag)
     finally:
-        await reader.close()
+        await close(reader)
 
 
 @asynccontextmanager
@@ -64,7 +65,7 @@ async def messages(
     try:
         yield read()
     finally:
-        await reader.close()
+        await close(reader)
 
 
 async def _next(connection: Connection, arrived: asyncio.Queue[Delivery]) -> Delivery:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
 
 from actors.broker import streams
+from actors.broker.closing import close
 from actors.journal import reading, records
 from actors.journal.checkpoint import Checkpoint, Entry
 from actors.journal.reading import JournalError
@@ -179,7 +180,7 @@ class Journal:
         for task in self._publishing:
             task.cancel()
         if self._reader is not None:
-            await self._reader.close()
+            await close(self._reader)
 
     # -- Within
 

@@ -26,6 +26,9 @@ YIELD_EVERY = 200
 """Seats: so often restoring lets others go on."""
 
 
+MORE = "; a newer version may read it, `seatwarden topology apply --begin-anew` gives it up"
+
+
 class JournalError(Exception):
     """A journal that cannot be used; the message says which, why, and what to do."""
 
@@ -52,6 +55,8 @@ class Counting:
     def __init__(self, *, proven: bool = False) -> None:
         """`proven`: the first record is known to count."""
         self._epoch = -1
+        self._since: int | None = None
+        """The offset of the first message: only before it may a marker stand that is not seen."""
         self._next = 0
         self._proven = proven
         self._parts: list[Delivery] = []
@@ -61,13 +66,18 @@ class Counting:
     def hear(self, delivery: Delivery) -> list[Found]:
         """Take the next message; returns the records that now are known to count, in order."""
         if delivery.kind == MARKER:
+            self._since = self._since or 0
             self._begin(delivery.offset or 0, 1)
             self._proven = True
             return []
         place = records.place(delivery)
+        if self._since is None:
+            self._since = delivery.offset or 0
         if place is None or place.epoch < self._epoch:
             return []
-        if place.epoch > self._epoch:  # an epoch whose marker lies before what is read
+        if place.epoch > self._epoch:
+            if place.epoch >= self._since:
+                return []  # no marker stands there: whoever wrote this is no owner
             self._begin(place.epoch, place.number)
         elif place.number == self._next and place.part == 0:
             self._proven = True
@@ -133,10 +143,10 @@ async def restore(connection: Connection, stream: str, last: Found, known: Polic
         with collector.rests():
             return await _restore(connection, stream, last, known)
     except SnapshotError as error:
-        raise JournalError(f"the journal {stream} cannot be read: {error}") from error
+        raise JournalError(f"the journal {stream} cannot be read: {error}{MORE}") from error
     except (LookupError, ValueError, TypeError) as error:
         told = f"a record that is none of ours ({type(error).__name__}: {error})"
-        raise JournalError(f"the journal {stream} cannot be read: {told}") from error
+        raise JournalError(f"the journal {stream} cannot be read: {told}{MORE}") from error
 
 
 async def _restore(connection: Connection, stream: str, last: Found, known: Policies) -> Restored:

@@ -103,7 +103,7 @@ def shards(amqp_url: AmqpOption = None, *, as_json: JsonOption = False) -> None:
             "shard": one.shard,
             "slots": one.slots,
             "owner": one.owner.worker if one.owner else None,
-            "since": to_rfc3339(one.owner.since) if one.owner else None,
+            "since": to_rfc3339(one.owner.since) if one.owner and one.owner.since else None,
             "backlog": one.backlog,
             "lag_seconds": one.lag(now),
         }

@@ -10,6 +10,9 @@ from actors.journal import reading, records
 from actors.journal.records import Owner
 from actors.transport import Connection
 from statecharts.instants import SECOND
+from statecharts.seat import SnapshotError
+
+UNREADABLE = "(its journal cannot be read)"
 
 
 class Held(NamedTuple):
@@ -47,8 +50,11 @@ async def _held(connection: Connection, layout: Layout, shard: int) -> Held:
     queue, journal, slots = layout.queue(shard), layout.journal(shard), layout.slots(shard)
     survey = await connection.survey(queue)
     last = await reading.last_counting(connection, journal, await end_of(connection, journal))
-    told = records.plain(last.body) if last else {"owner": None, "sign_of_life": None}
-    owner = Owner(*told["owner"]) if told["owner"] else None
+    try:
+        told = records.plain(last.body) if last else {"owner": None, "sign_of_life": None}
+        owner = Owner(*told["owner"]) if told["owner"] else None
+    except (SnapshotError, KeyError, TypeError):
+        told, owner = {"sign_of_life": None}, Owner(UNREADABLE, 0)
     return Held(
         shard, f"{slots.start}-{slots.stop - 1}", owner, told["sign_of_life"],
         survey.messages if survey else 0,

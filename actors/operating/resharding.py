@@ -98,6 +98,9 @@ class Resharding:
                 await asyncio.sleep(1)
                 if working.done():
                     working.result()
+                survey = await connection.survey(WORKERS)
+                if survey and survey.consumers > 1:
+                    raise NotNow(f"{survey.consumers - 1} workers have come: stop them first")
                 live = worker.owns(old.shards)
                 quiet = quiet + 1 if live and not await self._depth(connection, old) else 0
         finally:

@@ -45,17 +45,23 @@ class Arrivals:
         if self._tick_sent is None:
             self._tick_sent = sent
 
-    def of_tick(self, sent: int, stamp_in_ms: object, now: int, *, ours: bool) -> int:
-        """Return the arrival of a tick; `ours` if it is the one that this connection waits for."""
+    def of_tick(
+        self, sent: int, stamp_in_ms: object, now: int, *, ours: bool, awaited: int | None = None
+    ) -> int:
+        """Return the arrival of a tick.
+
+        `ours`: this lease has sent it.  `awaited` is when the oldest that is still on its way was.
+        """
         if ours:
-            self._tick_sent = None
+            self._tick_sent = awaited
             self._reads_backlog = False
-        arrival = self._believed(stamp_in_ms, now) or min(sent, now)
+        believed = self._believed(stamp_in_ms, now)
+        time = now if believed is None else believed
         if ours:
-            self._behind = self._behind + 1 if arrival < self.mark - AHEAD else 0
+            self._behind = self._behind + 1 if time < self.mark - AHEAD else 0
         if self._behind >= BEHIND:
-            self.mark, self._behind, self.has_stepped_back = arrival, 0, True
-        return self._marked(arrival)
+            self.mark, self._behind, self.has_stepped_back = time, 0, True
+        return self._marked(min(sent, now) if believed is None else believed)
 
     def of_event(self, stamp: int, stamp_in_ms: object, now: int) -> int:
         """Return the arrival of an event with the `time` `stamp`, received `now`."""

@@ -48,7 +48,7 @@ class Intake:
         self.shard = shard
         self.arrivals = Arrivals(restored.changes.mark, now, broker_stamps=options.broker_stamps)
         self.sign_of_life = restored.sign_of_life
-        """When a tick was last back, in microseconds since 1970."""
+        """The arrival of the last tick, whoever sent it, in microseconds since 1970."""
         self.trying = dict(restored.trying)
         """Deliveries under suspicion: how often they were tried without a verdict."""
         self.keep = max(options.prefetch, restored.keep)
@@ -62,22 +62,27 @@ class Intake:
         self._group: list[str] = []
         self._decided: list[DecisionMade] = []
 
-    def notice_interruption(self, now: int) -> list[Message]:
-        """Move the deadlines of a time in which no tick came back (README, "Guarantees")."""
+    def notice_interruption(self, arrival: int, now: int) -> list[Message]:
+        """Move the deadlines of a time without ticks, before what has arrived after it is applied.
+
+        (README, "Guarantees".)  Told by the queue alone: while a shard is served, a tick stands in
+        it every second, however late it is read.
+        """
         if self.sign_of_life is None:
-            self.sign_of_life = now
-        noticed = max((one.end for one in self.shard.interruptions), default=0)
+            self.sign_of_life = arrival
         since = self.sign_of_life
+        noticed = max((one.end for one in self.shard.interruptions), default=0)
         if self.arrivals.has_stepped_back:
             self.arrivals.has_stepped_back = False
             self._log.error("a clock has stepped back: ours, the broker's, or an earlier owner's")
-            since = min(since, now - self._settle)
-        elif now - since <= self._settle or now <= noticed:
+            self.sign_of_life = min(since, arrival)
+            since = min(since, arrival - self._settle)
+        elif arrival - since <= self._settle or arrival <= noticed:
             return []
-        interruption = Interruption(since, now + self._settle)
+        interruption = Interruption(since, max(arrival, now) + self._settle)
         outputs = self.shard.interrupt(interruption, now)
         self._log.warning(
-            "interrupted: deadlines in that time have moved to its end",
+            "interrupted: deadlines from start on have moved to end",
             start=to_rfc3339(interruption.start),
             end=to_rfc3339(interruption.end),
             moved=len(outputs),
@@ -160,11 +165,12 @@ class Intake:
             return []
         ours = awaited.is_back(tick)
         stamp = delivery.headers.get("timestamp_in_ms")
-        arrival = self.arrivals.of_tick(tick.sent, stamp, now, ours=ours)
+        arrival = self.arrivals.of_tick(tick.sent, stamp, now, ours=ours, awaited=awaited.oldest)
+        told = self.notice_interruption(arrival, now)
+        self.sign_of_life = max(arrival, self.sign_of_life or 0)
         if ours:
-            self.sign_of_life = now
             awaited.arrived(tick, arrival)
-        return self._told(self.shard.fire(arrival, now))
+        return [*told, *self._told(self.shard.fire(arrival, now))]
 
     def _pass_over(self, delivery: Delivery, now: int) -> None:
         self.arrivals.pass_over(delivery.headers.get("timestamp_in_ms"), now)
@@ -188,8 +194,9 @@ class Intake:
     def _apply(self, delivery: Delivery, event: Event, now: int) -> list[Message]:
         stamp = delivery.headers.get("timestamp_in_ms")
         arrival = self.arrivals.of_event(event.stamp, stamp, now)
+        told = self.notice_interruption(arrival, now)
         applied = self.shard.apply(event, arrival, now)
-        told = self._told(applied.outputs)
+        told += self._told(applied.outputs)
         if applied.refusal is not None:
             return [*told, *self._dead(delivery, applied.refusal, now)]
         self._counts[applied.verdict] += 1

@@ -34,6 +34,7 @@ MAX_TRIES = 5
 """What was tried alone in so many leases, each of which ended before its verdict, is parked."""
 FIRST_AGE = 0.25
 """Seconds that a lease has to live before it tries again what was tried; doubled with each try."""
+AGAIN_SECONDS = 0.05
 DRAIN_SECONDS = 2.0
 """How long a lease that ends in good order waits for its messages to be confirmed."""
 
@@ -121,6 +122,7 @@ class Lease:
             async with asyncio.TaskGroup() as tasks:
                 beside = [
                     tasks.create_task(self._watch.keep()),
+                    tasks.create_task(self._keep_ticking(tasks)),
                     tasks.create_task(self._outbox.run(self._work.connection, self._watch.check)),
                     tasks.create_task(self._end_with_journal()),
                     tasks.create_task(self._wake_on(release)),
@@ -148,17 +150,17 @@ class Lease:
         self, tasks: asyncio.TaskGroup, release: asyncio.Event, is_live: Callable[[], None]
     ) -> None:
         clock, ticker, deadlines = self._work.clock, self._ticker, self._intake.shard.deadlines
-        # The first record of an epoch tells of the time in which there was no owner.
-        await self._commit(self._intake.notice_interruption(clock.now()))
+        await self._commit([])  # proves that the epoch counts
         quarter = max(1, self._work.options.prefetch // 4)
         while not release.is_set():
             now = clock.now()
             soonest = deadlines.next()
             due = ticker.due(soonest[0] if soonest else None)
-            if now >= due or (self._taken >= quarter and not ticker.is_awaited):
-                self._send_tick(tasks, now)
+            if self._taken >= quarter and not ticker.is_awaited:
+                due = now
+            if now >= due and self._send_tick(tasks, now):
                 continue
-            await clock.wait(self._woken, due)
+            await clock.wait(self._woken, due if now < due else None)
             self._woken.clear()
             if self._mailbox:
                 await self._take_group()
@@ -175,16 +177,15 @@ class Lease:
         await self._outbox.room()
         group, suspects = self._next_group()
         if not suspects:
-            await self._take(group, self._intake.notice_interruption(self._work.clock.now()))
+            await self._take(group)
             return
         await self._outlive(suspects)
         # One shard of a worker at a time: else what is tried here would be blamed for what ends the
         # worker there.
         async with self._work.trying:
-            messages = self._intake.notice_interruption(self._work.clock.now())
             self._intake.try_(suspects)
-            await self._commit(messages)
-            await self._take(group, [])
+            await self._commit([])
+            await self._take(group)
 
     async def _outlive(self, suspects: list[Delivery]) -> None:
         """Wait until this lease is so old that who dies now dies of what is tried.
@@ -197,9 +198,9 @@ class Lease:
             age = min(FIRST_AGE * 2**tries, options.lease_seconds / 2)
             await clock.wait(asyncio.Event(), self._owner.since + from_seconds(age))
 
-    async def _take(self, group: list[Delivery], messages: list[Message]) -> None:
-        """Take a group, after these messages."""
-        now = self._work.clock.now()
+    async def _take(self, group: list[Delivery]) -> None:
+        """Take a group."""
+        now, messages = self._work.clock.now(), list[Message]()
         for delivery in group:
             if self._intake.tries(delivery) > MAX_TRIES:
                 messages.extend(self._intake.park(delivery, now))
@@ -258,13 +259,32 @@ class Lease:
                 await self._outbox.empty()
         await self._commit([])
 
-    def _send_tick(self, tasks: asyncio.TaskGroup, now: int) -> None:
+    def _send_tick(self, tasks: asyncio.TaskGroup, now: int) -> bool:
+        """Send a tick, unless it is not known that the broker has taken the last one.
+
+        Who sent them all the same would, when it takes them again, see no silence in the queue.
+        """
+        if self._ticks and self._ticker.is_awaited:
+            return False
         self._taken = 0
         tick = self._ticker.next(now)
         self._intake.arrivals.tick_sent(now)
         task = tasks.create_task(self._work.connection.publish(tick.message(self._queue)))
         self._ticks.add(task)
-        task.add_done_callback(self._ticks.discard)
+        task.add_done_callback(self._tick_answered)
+        return True
+
+    def _tick_answered(self, task: asyncio.Task[Published]) -> None:
+        self._ticks.discard(task)
+        self._woken.set()
+
+    async def _keep_ticking(self, tasks: asyncio.TaskGroup) -> None:
+        """Send the regular ticks while the loop is busy, else it would look like a silence."""
+        clock, never = self._work.clock, asyncio.Event()
+        while True:
+            await clock.wait(never, self._ticker.regular)
+            if not self._send_tick(tasks, clock.now()):
+                await asyncio.sleep(AGAIN_SECONDS)
 
     async def _end_with_journal(self) -> None:
         raise LeaseLost(await asyncio.shield(self._journal.lost))

@@ -10,9 +10,11 @@ import asyncio
 import random
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from enum import StrEnum
 from uuid import uuid4
 
+from actors.broker.closing import close
 from actors.journal import Journal, JournalError, LeaseLost
 from actors.transport import ConnectionLost, Consumer, Delivery, Published, TransportError
 from actors.work.lease import Lease, Work
@@ -49,8 +51,8 @@ class Station:
         self.standing = Standing.AWAY
         self.fault = ""
         """Why it is failing."""
-        self._work = work
         self._log = work.log.bind(shard=shard)
+        self._work = replace(work, log=self._log)
         self._queue = queue
         self._journal = journal
         self._changed = changed
@@ -104,7 +106,7 @@ class Station:
             if not self._release.is_set():
                 return await self._own(consumer, mailbox, woken)
         finally:
-            await consumer.close()
+            await close(consumer)
             if self.standing is not Standing.FAILING:
                 self._stands(Standing.AWAY)
         return 0

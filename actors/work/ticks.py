@@ -2,8 +2,8 @@
 
 One message of the shard's own is always on its way through the queue.  It is sent when the next
 deadline is due, 1 ms after it, so that an event of the same millisecond is in time, and at least
-every second; what stands before it in the queue reached the broker before it.  One that is not back
-in time is sent again, with doubling delay.
+every second, however busy the shard is; what stands before it in the queue reached the broker
+before it.  Where none stands in the queue for longer, nobody was there.
 
 A probe asks who is served: who stands by sends one now and then, and whoever gets it is the owner.
 """
@@ -23,7 +23,7 @@ PROBE_SECONDS = 1.0
 """How long a probe waits to be read."""
 EVERY = SECOND
 AFTER_DEADLINE = MILLISECOND
-MAX_DELAY = 8 * SECOND
+MAX_AWAITED = 1000
 AHEAD_OF = 8
 """So many ticks tell how far our clock is ahead of the broker's."""
 MAX_BYTES = 256
@@ -75,9 +75,8 @@ class Ticker:
         """`prefix` tells this connection's ticks from any other's."""
         self._prefix = prefix
         self._count = 0
-        self._awaited: Tick | None = None
+        self._awaited: deque[Tick] = deque(maxlen=MAX_AWAITED)
         self._last_sent = 0
-        self._delay = EVERY
         self.has_returned = False
         """Whether a tick has made its way through the queue."""
         self._ahead: deque[int] = deque(maxlen=AHEAD_OF)
@@ -86,17 +85,24 @@ class Ticker:
     @property
     def is_awaited(self) -> bool:
         """Whether a tick is on its way."""
-        return self._awaited is not None
+        return bool(self._awaited)
+
+    @property
+    def oldest(self) -> int | None:
+        """When the oldest one on its way was sent."""
+        return self._awaited[0].sent if self._awaited else None
+
+    @property
+    def regular(self) -> int:
+        """When to send the next one, whatever is due."""
+        return self._last_sent + EVERY
 
     def due(self, deadline: int | None) -> int:
         """Return when to send a tick, for the soonest deadline of the shard."""
-        if self._awaited is not None:
-            return self._last_sent + self._delay
-        regular = self._last_sent + EVERY
-        if deadline is None:
-            return regular
+        if self._awaited or deadline is None:
+            return self.regular
         ahead = max(self._ahead, default=0)
-        return min(regular, deadline + AFTER_DEADLINE + ahead)
+        return min(self.regular, deadline + AFTER_DEADLINE + ahead)
 
     def arrived(self, tick: Tick, arrival: int) -> None:
         """Take note of when a tick of ours arrived, by the clock that decides.
@@ -107,17 +113,18 @@ class Ticker:
         self._ahead.append(tick.sent - arrival)
 
     def next(self, now: int) -> Tick:
-        """Return the tick to send now; an awaited one is given up for it."""
-        self._delay = min(2 * self._delay, MAX_DELAY) if self._awaited else EVERY
+        """Return the tick to send now."""
         self._count += 1
         self._last_sent = now
-        self._awaited = Tick(f"{self._prefix}-{self._count}", now)
-        return self._awaited
+        tick = Tick(f"{self._prefix}-{self._count}", now)
+        self._awaited.append(tick)
+        return tick
 
     def is_back(self, tick: Tick) -> bool:
-        """Take note that a tick came back; False if it is not the awaited one."""
-        if tick != self._awaited:
+        """Take note that a tick came back, and that older ones went astray; False if not ours."""
+        if tick not in self._awaited:
             return False
-        self._awaited = None
+        while self._awaited.popleft() != tick:
+            continue
         self.has_returned = True
         return True

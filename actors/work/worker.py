@@ -28,6 +28,8 @@ from statecharts.policy import Policies
 
 FIRST_DELAY = 0.1
 MAX_DELAY = 10.0
+STOP_SECONDS = 10.0
+"""So long may it take to finish and to hand over; a broker that is blocked may never answer."""
 
 
 class GivenUp(Exception):
@@ -62,6 +64,8 @@ class Worker:
         self._name = name
         self._idle_since: float | None = None
         """When it stopped being ready, by the loop's clock."""
+        self._connection: Connection | None = None
+        self._is_blocked = False
         self._fault = "not ready"
         """Why, as far as that is known."""
         self._delay = 0.0
@@ -72,9 +76,13 @@ class Worker:
         self._idle_since = asyncio.get_running_loop().time()
         try:
             async with asyncio.TaskGroup() as tasks:
-                giving_up = tasks.create_task(self._give_up_some_time())
+                beside = [
+                    tasks.create_task(self._give_up_some_time()),
+                    tasks.create_task(self._stop_at_last(stop)),
+                ]
                 await self._serve(stop)
-                giving_up.cancel()
+                for task in beside:
+                    task.cancel()
         except BaseExceptionGroup as several:
             raise only(several, (GivenUp, LayoutError, TopologyConflict)) from None
         self._log.info("stopped", **self.counts)
@@ -83,7 +91,7 @@ class Worker:
         while not stop.is_set():
             connection, pause = None, 0.0
             try:
-                connection = await self._transport.connect()
+                connection = self._connection = await self._transport.connect()
                 self._log.info("connected", broker=connection.broker_version)
                 await self._work(connection, stop)
             except TopologyConflict:
@@ -95,7 +103,7 @@ class Worker:
                 told = "cannot reach the broker" if connection is None else "connection lost"
                 self._log.warning(told, reason=str(error), again_in=round(pause, 2))
             finally:
-                self.stations = []
+                self.stations, self._connection = [], None
                 self._see_whether_ready()
                 if connection is not None:
                     await connection.close()
@@ -140,7 +148,8 @@ class Worker:
 
     def _see_whether_ready(self) -> None:
         standings = {station.standing for station in self.stations}
-        if standings and standings <= {Standing.STANDING_BY, Standing.LIVE}:
+        is_well = standings <= {Standing.STANDING_BY, Standing.LIVE} and not self._is_blocked
+        if standings and is_well:
             if not self.ready.is_set():
                 self._log.info("ready")
             self.ready.set()
@@ -154,10 +163,29 @@ class Worker:
         loop, patience = asyncio.get_running_loop(), self._options.give_up_seconds
         while True:
             await asyncio.sleep(1)
+            self._see_whether_blocked()
             since = loop.time() if self._idle_since is None else self._idle_since
             if loop.time() - since > patience:
                 faults = [station.fault for station in self.stations if station.fault]
                 raise GivenUp("; ".join(faults) or self._fault)
+
+    def _see_whether_blocked(self) -> None:
+        is_blocked = self._connection is not None and self._connection.is_blocked
+        if is_blocked == self._is_blocked:
+            return
+        self._is_blocked = is_blocked
+        if is_blocked:
+            self._fault = "the broker takes no messages: it is short of memory or disk"
+            self._log.warning(self._fault)
+        else:
+            self._log.info("the broker takes messages again")
+        self._see_whether_ready()
+
+    async def _stop_at_last(self, stop: asyncio.Event) -> None:
+        """End what cannot be ended in good order: others find it in the journals."""
+        await stop.wait()
+        await asyncio.sleep(STOP_SECONDS)
+        raise GivenUp(f"told to stop, but not done within {STOP_SECONDS:g} s: {self._fault}")
 
     async def _fail_when_lost(self, connection: Connection) -> None:
         raise ConnectionLost(await asyncio.shield(connection.lost))

@@ -138,7 +138,7 @@ def test_it_is_described_in_plain_lines() -> None:
     told = list(topologies.described(Layout(3, 2), 365))
     assert told[0] == "generation 3, 2 shards"
     assert "quorum queue seatwarden.shard.3.1 (single active consumer)" in told
-    assert "stream seatwarden.audit (kept for 365 days)" in told
+    assert "stream seatwarden.audit (at most 65536 MiB, kept for 365 days)" in told
     assert "slots 128 to 255 go to seatwarden.shard.3.1" in told
 
 

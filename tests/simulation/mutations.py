@@ -108,8 +108,8 @@ def _fired_by_the_clock() -> Iterator[None]:
     """Deadlines fire when the clock says so, whatever waits in the queue."""
     notice = Intake.notice_interruption
 
-    def notices(intake: Intake, now: int) -> list[Message]:
-        told = notice(intake, now)
+    def notices(intake: Intake, arrival: int, now: int) -> list[Message]:
+        told = notice(intake, arrival, now)
         return [*told, *intake._told(intake.shard.fire(now, now))]
 
     with mock.patch.object(Intake, "notice_interruption", notices):
@@ -120,8 +120,8 @@ def _fired_by_the_clock() -> Iterator[None]:
 def _interruptions_unnoticed() -> Iterator[None]:
     """A silence of ours counts against the players."""
 
-    def notices(intake: Intake, now: int) -> list[Message]:
-        intake.sign_of_life = intake.sign_of_life or now
+    def notices(intake: Intake, arrival: int, _: int) -> list[Message]:
+        intake.sign_of_life = intake.sign_of_life or arrival
         return []
 
     with mock.patch.object(Intake, "notice_interruption", notices):

@@ -43,6 +43,8 @@ class Book:
     acts: list[Act] = field(default_factory=list)
     at_record: list[int] = field(default_factory=list)
     """How many acts there were up to each record."""
+    covers: list[int] = field(default_factory=list)
+    """How many of its keys are each record's own."""
 
     @property
     def outbox(self) -> Iterator[Message]:
@@ -141,8 +143,10 @@ class Oracle:
             for found in counting.hear(delivery):
                 book.records.append(records.plain(found.body))
                 first = found.number - (len(found.body) - 1) // part
-                book.acts += self._ran.traces.acts.get((journal, found.epoch, first), ())
+                key = journal, found.epoch, first
+                book.acts += self._ran.traces.acts.get(key, ())
                 book.at_record.append(len(book.acts))
+                book.covers.append(self._ran.traces.covers.get(key, 0))
         return book
 
     def _arrived(self, queue: str) -> Iterator[Arrived]:
@@ -188,20 +192,8 @@ class Oracle:
 
     def _new_keys(self, book: Book) -> Iterator[str]:
         """Yield the keys that each record covers; some carry older ones, too, before their own."""
-        known: list[str] = []
-        for record in book.records:
-            covered = record["covered"]
-            if record["all_keys"]:
-                same = next(
-                    n
-                    for n in range(min(len(known), len(covered)), -1, -1)
-                    if covered[:n] == known[len(known) - n :]
-                )
-                new = covered[same:]
-            else:
-                new = covered
-            known = [*known, *new][-record["keep"] :] if record["keep"] else []
-            yield from new
+        for record, new in zip(book.records, book.covers, strict=True):
+            yield from record["covered"][len(record["covered"]) - new :]
 
     def _check_order(self, queue: str, book: Book, arrived: list[Arrived]) -> None:
         """Messages take effect in the order of the queue."""
@@ -235,26 +227,28 @@ class Oracle:
         options = self._ran.plan.options
         skew = max(map(abs, self._ran.plan.ahead), default=0)
         longest = from_seconds(options.settle_seconds) + 2 * skew
-        before: int | None = None
+        before: int | None = book.records[0]["sign_of_life"] if book.records else None
         noticed: list[Interruption] = []
         acts = iter(book.acts)
         done = 0
         for record, upto in zip(book.records, book.at_record, strict=True):
+            earlier = list(noticed)  # what this record has decided, it may have before it noticed
             for _ in range(upto - done):
                 act = next(acts)
                 if isinstance(act, Noticed):
                     noticed.append(act.interruption)
+                if not isinstance(act, Fired):
+                    continue
+                if before is not None and act.before - before > longest:
+                    kept = [one for one in noticed if one.start <= before < one.end]
+                    if not kept:
+                        told = f"{_since(before)} to {_since(act.before)}"
+                        self._fault(f"{queue}: a silence that nobody noticed, {told}")
+                before = max(act.before, before or 0)
             done = upto
-            alive = record["sign_of_life"]
-            if before is not None and alive is not None and alive - before > longest:
-                kept = [one for one in noticed if one.start <= before < one.end]
-                if not kept:
-                    told = f"{_since(before)} to {_since(alive)}"
-                    self._fault(f"{queue}: a silence that nobody noticed, {told}")
-            before = alive
             for decision in _decisions(records.outgoing(one).message for one in record["outbox"]):
                 at = from_rfc3339(decision["deadline"])
-                if any(one.start <= at < one.end for one in noticed):
+                if any(one.start <= at < one.end for one in earlier):
                     self._fault(f"{queue}: decided within an interruption: {decision}")
 
     # -- What should have come of it

@@ -44,6 +44,7 @@ class Replay:
         self._to_come = sum(isinstance(act, Noticed) for act in self._acts)
         self._position = 0
         self._took: set[Took] = set()
+        self._taken = {act for act in self._acts if isinstance(act, Took)}
 
     def feed(self, arrived: Iterable[Arrived]) -> list[Output]:
         """Feed all; returns what is to be published, notices of refusals aside."""
@@ -64,6 +65,8 @@ class Replay:
 
     def _apply(self, one: Arrived, event: Event) -> None:
         at = one.at * MILLISECOND
+        if self._to_come and Took(event.id, at) not in self._taken:
+            return  # a copy of what was known: passed over, it fires nothing
         if not self._to_come:
             self.outputs += self.shard.fire(at)
         self._took.add(Took(event.id, at))

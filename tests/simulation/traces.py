@@ -53,6 +53,8 @@ class Traces:
     """All that was noted in one run."""
 
     acts: dict[RecordKey, list[Act]] = field(default_factory=dict)
+    covers: dict[RecordKey, int] = field(default_factory=dict)
+    """How many keys a record covers that no record before it did."""
     leases: dict[str, list[tuple[Lease, str]]] = field(default_factory=dict)
     """By journal, in order: the leases, each with its process."""
     on_write: dict[str, Callable[[], None]] = field(default_factory=dict)
@@ -95,7 +97,8 @@ def traced() -> Iterator[Traces]:
         shard, journal = lease._intake.shard, lease._journal
         assert isinstance(shard, TracedShard)
         assert journal.epoch is not None
-        traces.acts[journal._stream, journal.epoch, journal._number + 1] = shard.acts
+        key = journal._stream, journal.epoch, journal._number + 1
+        traces.acts[key], traces.covers[key] = shard.acts, len(lease._intake._group)
         if any(isinstance(act, Took) for act in shard.acts):
             traces.on_write.pop(PROCESS.get(), _nothing)()
         if any(message.routing_key.startswith("decision.made") for message in messages):

@@ -217,6 +217,9 @@ class World:
 
     async def _start(self, slot: int, after: float) -> None:
         await asyncio.sleep(after)
+        before = self._processes.get(slot)
+        if before is not None and not before.is_dead and not before.stop.is_set():
+            return  # another fault has had it started already
         self._count += 1
         name = f"w{slot}.{self._count}"
         transport = SimTransport(self.broker, self._latency(), name)

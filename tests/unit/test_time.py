@@ -96,24 +96,25 @@ def test_a_tick_is_due_just_after_the_next_deadline_and_at_least_every_second() 
     assert ticker.due(NOW + 300 * MILLISECOND) == NOW + 300 * MILLISECOND + AFTER_DEADLINE
 
 
-def test_a_tick_that_is_not_back_is_sent_again_with_doubling_delay() -> None:
+def test_a_tick_is_sent_every_second_whether_the_last_one_is_back_or_not() -> None:
     ticker = Ticker("me")
-    now, delays = NOW, []
-    for _ in range(8):
-        ticker.next(now)
-        delays.append((ticker.due(now + 1) - now) // SECOND)
-        now = ticker.due(None)
-    assert delays == [1, 2, 4, 8, 8, 8, 8, 8]
+    ticker.next(NOW)
+    assert ticker.due(NOW + 1) == NOW + EVERY
+    ticker.next(NOW + EVERY)
+    assert ticker.due(NOW + 1) == NOW + 2 * EVERY
+    assert ticker.oldest == NOW
     assert not ticker.has_returned
 
 
-def test_only_the_awaited_tick_is_a_sign_of_life() -> None:
+def test_a_tick_of_ours_that_is_back_leaves_the_newer_ones_awaited() -> None:
     ticker = Ticker("me")
-    first = ticker.next(NOW)
-    second = ticker.next(NOW + SECOND)
-    assert not ticker.is_back(first)
+    first, second, third = (ticker.next(NOW + number * SECOND) for number in range(3))
     assert ticker.is_back(second)
-    assert not ticker.is_back(second)
+    assert not ticker.is_back(first), "it went astray, or comes again"
+    assert ticker.oldest == third.sent
+    assert not ticker.is_back(Ticker("another").next(NOW))
+    assert ticker.is_back(third)
+    assert not ticker.is_awaited
 
 
 def test_a_tick_survives_its_way_and_an_event_is_never_one() -> None:

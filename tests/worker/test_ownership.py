@@ -177,3 +177,47 @@ def test_a_message_that_stands_in_the_queue_twice_is_tried_once_by_an_owner() ->
 def test_the_layout_knows_the_shard_of_a_table() -> None:
     assert [Layout(1, 4).shard_of(table) for table in ("table-7", "t1")] == [0, 0]
     assert Layout(1, 256).shard_of("t1") == 55
+
+
+async def test_a_worker_that_the_broker_blocks_is_not_ready_and_its_stop_has_an_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("actors.work.worker.STOP_SECONDS", 0.2)
+    async with a_house() as house:
+        await house.pass_time(1)
+        house.broker.block()
+        await asyncio.sleep(1.5)
+        assert not house.worker.ready.is_set()
+        stopping = asyncio.create_task(house.stop())
+        with pytest.raises(GivenUp, match="short of memory or disk"):
+            await stopping
+        house.broker.unblock()
+        house.forget()
+
+
+async def test_a_busy_shard_shows_no_silence_and_its_own_slowness_is_no_interruption() -> None:
+    async with a_house(stamps=True) as house:
+        await house.pass_time(1)
+        await house.turn(turn_seconds=20)
+        house.broker.hold_confirms()  # what it has to tell is not confirmed for ten seconds
+        await house.pass_time(10)
+        house.broker.release_confirms()
+        await house.pass_time(14)
+        assert house.decisions() == [("u1", "fold", "turn-timeout", 24.0)]
+        told = [one for one in house.of_type("seat.changed") if one["trigger"] == "interruption"]
+        assert told == []
+
+
+async def test_what_no_owner_has_written_counts_for_nothing() -> None:
+    async with a_house() as house:
+        await house.pass_time(1)
+        await house.turn("u1")
+        connection = await MemoryTransport(house.broker).connect()
+        headers = {"epoch": 10**12, "number": 1, "part": 0, "more": 1}
+        await connection.publish(Message("", JOURNAL, b"{}", kind=RECORD, headers=headers))
+        await connection.close()
+        await house.turn("u2", subject="t2/2")
+        await house.kill()
+        house.begin()
+        await house.pass_time(60)
+        assert sorted({turn for turn, *_ in house.decisions()}) == ["u1", "u2"]
