@@ -42,6 +42,7 @@ sim: .venv/ready ## many more simulated runs than CI has time for; SEEDS=n, FROM
 	@.venv/bin/python -m tests.simulation --seeds $(or $(SEEDS),20000) --from $(or $(FROM),100000)
 
 chaos: .venv/ready ## the long disturbances, measured: half an hour
+	@.venv/bin/python -m tests.chaos scenes
 	@.venv/bin/python -m tests.chaos outages
 	@.venv/bin/python -m tests.chaos takeover
 	@.venv/bin/python -m tests.chaos restore

@@ -42,7 +42,6 @@ RELEASE_EVERY = 25
 """So many it holds at the most, if it is quick: there is one a second at the least, and a broker
 whose `consumer_timeout` is a minute closes the connection over one that is held for longer."""
 
-
 T = TypeVar("T")
 
 
@@ -269,7 +268,7 @@ async def begin(connection: Connection, stream: str, first: Record, *, anew: boo
             if anew or await reading.last_counting(connection, stream, until) is None:
                 await journal.commit(first)
         except LeaseLost:  # to somebody else, who may not come to the end of it
-            await asyncio.sleep(BEGIN_AGAIN_AFTER * random.uniform(0.5, 1))  # noqa: S311
+            await asyncio.sleep(BEGIN_AGAIN_AFTER * random.uniform(0.5, 1))  # noqa: S311 - no secret
         else:
             return
         finally:

@@ -24,8 +24,6 @@ from statecharts.seat import SnapshotError
 FIRST_WINDOW = 64
 YIELD_EVERY = 200
 """Seats: so often restoring lets others go on."""
-
-
 MORE = "; a newer version may read it, `seatwarden topology apply --begin-anew` gives it up"
 
 

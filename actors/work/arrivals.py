@@ -14,8 +14,8 @@ AHEAD = 2 * SECOND
 """A stamp further ahead of our clock than this is not believed."""
 BEHIND = 3
 """So many ticks in a row must be far behind the last arrival for that to be wrong."""
-LATE_TICK = SECOND
-"""A tick that has not come back for so long stands behind a backlog."""
+LATE_TICK = SECOND // 5
+"""A tick that is on its way for so long stands, or has stood, behind a backlog."""
 
 
 class Arrivals:
@@ -38,7 +38,7 @@ class Arrivals:
         """How many stamps were too far ahead of our clock."""
         self._tick_sent: int | None = None
         self._reads_backlog = True
-        """Until the first tick is back."""
+        """Until a tick is back in good time."""
 
     def tick_sent(self, sent: int) -> None:
         """The one tick in the queue has been sent (again)."""
@@ -54,7 +54,7 @@ class Arrivals:
         """
         if ours:
             self._tick_sent = awaited
-            self._reads_backlog = False
+            self._reads_backlog = now - sent > LATE_TICK
         believed = self._believed(stamp_in_ms, now)
         time = now if believed is None else believed
         if ours:

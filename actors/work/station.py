@@ -102,7 +102,7 @@ class Station:
                 await _wait_for_either(woken, self._release, wait)
                 if not woken.is_set():
                     self._stands(Standing.STANDING_BY)
-                wait = PROBE_EVERY * random.uniform(0.5, 1)  # noqa: S311
+                wait = PROBE_EVERY * random.uniform(0.5, 1)  # noqa: S311 - no secret
             if not self._release.is_set():
                 return await self._own(consumer, mailbox, woken)
         finally:
@@ -123,7 +123,7 @@ class Station:
         except LeaseLost as lost:
             self._lacked_commits = True
             self._log.warning("lease lost", reason=str(lost))
-            return AGAIN_AFTER_LOSS * random.uniform(0.5, 1)  # noqa: S311
+            return AGAIN_AFTER_LOSS * random.uniform(0.5, 1)  # noqa: S311 - no secret
         except JournalError as error:
             self._cannot_read = True
             return self._fails(str(error))

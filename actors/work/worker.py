@@ -98,7 +98,7 @@ class Worker:
                 raise
             except (TransportError, StreamMissing) as error:
                 self._fault = str(error)
-                pause = self._delay * random.uniform(0.5, 1.0)  # noqa: S311
+                pause = self._delay * random.uniform(0.5, 1.0)  # noqa: S311 - no secret
                 self._delay = min(max(FIRST_DELAY, 2 * self._delay), MAX_DELAY)
                 told = "cannot reach the broker" if connection is None else "connection lost"
                 self._log.warning(told, reason=str(error), again_in=round(pause, 2))

@@ -69,7 +69,7 @@ async def _(stage: Stage) -> None:
     assert await stage.dead_letters() == 0
 
 
-@scene("killed at calls to the broker, another stands by")
+@scene("killed at calls to the broker, another stands by", is_long=True)
 async def _(stage: Stage) -> None:
     await stage.worker()
     dying = await stage.worker()

@@ -53,12 +53,12 @@ async def _(stage: Stage) -> None:
     await broker_away(stage, AWAY_SECONDS)
 
 
-@scene("players return while all workers are away")
+@scene("players return while all workers are away", is_long=True)
 async def _(stage: Stage) -> None:
     await workers_away(stage, AWAY_SECONDS)
 
 
-@scene("players return while an alarm blocks publishers", own_node=True)
+@scene("players return while an alarm blocks publishers", own_node=True, is_long=True)
 async def _(stage: Stage) -> None:
     await publishers_blocked(stage, AWAY_SECONDS)
 
@@ -130,7 +130,7 @@ async def _(stage: Stage) -> None:
     await stage.judge()
 
 
-@scene("a disk alarm of ten seconds", own_node=True)
+@scene("a disk alarm of ten seconds", own_node=True, is_long=True)
 async def _(stage: Stage) -> None:
     await stage.worker()
     await stage.worker()
@@ -166,7 +166,7 @@ async def _(stage: Stage) -> None:
         await stage.judge()
 
 
-@scene("connection silent past the heartbeat, another stands by")
+@scene("connection silent past the heartbeat, another stands by", is_long=True)
 async def _(stage: Stage) -> None:
     async with _proxied(stage) as (proxy, url):
         silenced = await stage.worker(url=url)
@@ -201,7 +201,7 @@ async def _(stage: Stage) -> None:
     await stage.owned()
 
 
-@scene("consumer_timeout hit again and again", own_node=True)
+@scene("consumer_timeout hit again and again", own_node=True, is_long=True)
 async def _(stage: Stage) -> None:
     # So short that a worker in good health hits it, by what it reads of its own journal.
     async with threaded(stage.node.consumer_timeout(2)):

@@ -13,7 +13,7 @@ from tests.broker.installation import Installation
 from tests.broker.nodes import Node, running
 from tests.chaos.stage import SHARDS, Stage, stage, threaded
 
-AT_A_TIME = 4
+AT_A_TIME = 3
 
 OnStage = Callable[[Stage], Awaitable[None]]
 OnCluster = Callable[[Stage, Cluster], Awaitable[None]]
@@ -27,18 +27,20 @@ class Scene(NamedTuple):
     own_node: bool = False
     """It ends its node, or disturbs all who use that."""
     shards: int = SHARDS
+    is_long: bool = False
+    """Played by `make chaos` alone: it takes long, or wants a machine to itself."""
 
 
 SCENES: dict[str, Scene] = {}
 
 
 def scene(
-    name: str, *, own_node: bool = False, shards: int = SHARDS
+    name: str, *, own_node: bool = False, shards: int = SHARDS, is_long: bool = False
 ) -> Callable[[OnStage], OnStage]:
     """Make a function a scene."""
 
     def make(play: OnStage) -> OnStage:
-        SCENES[name] = Scene(play, own_node=own_node, shards=shards)
+        SCENES[name] = Scene(play, own_node=own_node, shards=shards, is_long=is_long)
         return play
 
     return make

@@ -40,7 +40,7 @@ async def _(stage: Stage) -> None:
     await stage.owned()
 
 
-@scene(f"{TURNS} turns on two workers, one killed")
+@scene(f"{TURNS} turns on two workers, one killed", is_long=True)
 async def _(stage: Stage) -> None:
     await take_over(stage, TURNS, OPENING_SECONDS)
 

@@ -52,6 +52,18 @@ def test_a_tick_that_is_long_on_its_way_stands_behind_a_backlog() -> None:
     assert arrivals.of_event(NOW + SECOND, None, late) == NOW + SECOND
 
 
+def test_what_stands_behind_a_tick_that_came_late_is_backlog_although_the_next_tick_is_young() -> (
+    None
+):
+    arrivals = reading()
+    late = NOW + SECOND
+    arrivals.of_tick(NOW, None, late, ours=True, awaited=NOW + 900 * MILLISECOND)
+    acted = NOW + 300 * MILLISECOND
+    assert arrivals.of_event(acted, None, late) == acted
+    arrivals.of_tick(late, None, late + 5 * MILLISECOND, ours=True)
+    assert arrivals.of_event(acted, None, late + 5 * MILLISECOND) == late + 5 * MILLISECOND
+
+
 def test_a_stamp_far_ahead_of_our_clock_is_not_believed_and_counted() -> None:
     arrivals = reading(broker_stamps=True)
     ahead = (NOW + 10 * SECOND) // MILLISECOND
