@@ -21,13 +21,13 @@ from statecharts.decisions import DecisionMade, EventRefused, Output, SeatChange
 from statecharts.events import decode
 from statecharts.instants import SECOND, from_rfc3339, from_seconds, to_rfc3339
 from statecharts.lines import Trigger
+from statecharts.payloads import OF_A_TABLE
 from statecharts.policy import Policies
 from statecharts.refusals import Refusal
 from statecharts.wording import faults
 
 START = from_rfc3339("2026-01-01T00:00:00Z")
 _FOR_EVER = 1 << 62
-_OF_A_TABLE = (Trigger.HAND_ENDED, Trigger.TABLE_CLOSED)
 
 
 class ScenarioError(Exception):
@@ -158,7 +158,7 @@ def _message(id_: str, stamp: int, name: str, given: Mapping[str, Any]) -> bytes
         "source": given.get("source", "/scenario"),
         "type": f"seatwarden.{name}.v1",
         "time": to_rfc3339(stamp),
-        "subject": f"{table}" if name in _OF_A_TABLE else f"{table}/{seat}",
+        "subject": f"{table}" if name in OF_A_TABLE else f"{table}/{seat}",
         "data": {**_left_out(name, data, seat), **data},
     }
     return json.dumps(envelope).encode()
@@ -175,6 +175,8 @@ def _left_out(name: str, data: Mapping[str, Any], seat: object) -> dict[str, Any
         return {**turn, **player, **defaults}
     others: dict[str, dict[str, Any]] = {
         Trigger.TURN_ACTED: turn,
+        Trigger.TURN_CANCELLED: turn,
+        Trigger.TURN_EXTENDED: turn,
         Trigger.CARD_CHOSEN: {"hand_id": hand},
         Trigger.HAND_ENDED: {"hand_id": hand},
         Trigger.PLAYER_CONNECTED: {**player, "session_id": "s1"},

@@ -47,8 +47,18 @@ LEFT: When = {"silence": "left"}
 
 def turn_end(source: State, when: When) -> tuple[Line, ...]:
     """Rows for the end of the turn time, or of the time bank (`source`)."""
-    due = {"deadline": "due", **when}
+    over = {"deadline": "due", **when}
+    due = {**over, "kind": "betting"}
     return (
+        *go(f"bring-in:{source}", source, Trigger.DEADLINE, {**over, "kind": "bring_in", **DECIDED},
+            AUTO_ACTION, "decide", "ours: the bring-in is his to post, away or silent",
+            decision=(Action.POST, Rule.BRING_IN_POSTED)),
+        *go(f"draw:{source}", source, Trigger.DEADLINE, {**over, "kind": "draw", **DECIDED},
+            AUTO_ACTION, "decide", "ours: who does not draw, away or silent, stands pat",
+            decision=(Action.STAND_PAT, Rule.STOOD_PAT)),
+        *go(f"plain-turn-left:{source}", source, Trigger.DEADLINE,
+            {**over, "kind": ("bring_in", "draw"), **LEFT},
+            IDLE, "close_turn", "the policy leaves the connected but silent to the engine"),
         *go(f"away-check-free:{source}", source, Trigger.DEADLINE,
             {**due, **AWAY, "grace": "check"},
             AUTO_ACTION, "decide", "I.i: a check is free, so he is checked at once",
@@ -172,11 +182,11 @@ STARTS = (
     *ignore("start-after-departure", EVERY, Trigger.TURN_STARTED, {"start": "departed"},
             "the same source has said since that the player left or the table closed"),
     *go("turn-superseded", WITH_TURN, Trigger.TURN_STARTED,
-        {"start": ("uncovered", "discard", "betting")},
+        {"start": ("uncovered", "discard", "turn")},
         IDLE, "close_turn", "a new turn cancels the one whose end was never heard", again=True),
     *note("turn-uncovered", IDLE, Trigger.TURN_STARTED, {"start": "uncovered"}, "tell_uncovered",
           "the policy does not cover this format or variant"),
-    *go("turn-begins", IDLE, Trigger.TURN_STARTED, {"start": "betting"}, ACTING, "open_turn",
+    *go("turn-begins", IDLE, Trigger.TURN_STARTED, {"start": "turn"}, ACTING, "open_turn",
         "T3: the turn time begins"),
     *go("discard-begins", IDLE, Trigger.TURN_STARTED, {"start": "discard"}, DISCARDING, "open_turn",
         "D6: the discard timer begins"),
@@ -187,6 +197,12 @@ ENDS = (
         "I: he acted in time"),
     *go("decision-played", AUTO_ACTION, Trigger.TURN_ACTED, {"turn": "this"}, IDLE, "close_turn",
         "the engine has closed the turn"),
+    *go("cancelled", WITH_TURN, Trigger.TURN_CANCELLED, {"turn": "this"}, IDLE, "close_turn",
+        "the engine has called the turn off"),
+    *ignore("cancelled-again", EVERY, Trigger.TURN_CANCELLED, {"turn": "closed"},
+            "the turn is closed"),
+    *note("cancelled-first", EVERY, Trigger.TURN_CANCELLED, {"turn": "unknown"}, "remember_turn",
+          "the cancellation overtakes its turn, which will not be opened"),
     *ignore("acted-again", EVERY, Trigger.TURN_ACTED, {"turn": "closed"}, "the turn is closed"),
     *note("acted-first", EVERY, Trigger.TURN_ACTED, {"turn": "unknown"}, "remember_turn",
           "the action overtakes its turn, which will not be opened"),
@@ -265,6 +281,30 @@ CHOICES = (
           "D6a: chosen before the timer, it is kept for the discard of that hand"),
 )  # fmt: skip
 
+# -- What engines do to the clock
+
+CLOCK = (
+    *note("turn-extended", (ACTING, TIME_BANK, DISCARDING), Trigger.TURN_EXTENDED,
+          {"extension": "this"}, "extend_turn", "the engine has given the turn more time"),
+    *ignore("extended-too-late", (BUFFER, GRACE, RETURNED, AUTO_ACTION), Trigger.TURN_EXTENDED,
+            {"extension": "this"}, "the turn time was over; nothing makes a grace longer"),
+    *ignore("extended-closed", EVERY, Trigger.TURN_EXTENDED, {"extension": "closed"},
+            "the turn is closed"),
+    *ignore("extended-already", EVERY, Trigger.TURN_EXTENDED, {"extension": "known"},
+            "the extension is known already"),
+    *note("extended-first", EVERY, Trigger.TURN_EXTENDED, {"extension": "unknown"},
+          "keep_extension", "it overtakes its turn, and is kept for it"),
+    *ignore("no-clock-here", (IDLE, AUTO_ACTION), (Trigger.TABLE_PAUSED, Trigger.TABLE_RESUMED), {},
+            "no clock runs here"),
+    *note("clock-stops", OPEN, Trigger.TABLE_PAUSED, {"clock": "runs"}, "stop_clock",
+          "the table is paused: what is left of the turn is kept"),
+    *ignore("clock-stands", OPEN, Trigger.TABLE_PAUSED, {"clock": "stands"},
+            "the clock stands still already"),
+    *note("clock-starts", OPEN, Trigger.TABLE_RESUMED, {"clock": "stands"}, "start_clock",
+          "the table goes on, and the turn with what was left of it"),
+    *ignore("clock-runs", OPEN, Trigger.TABLE_RESUMED, {"clock": "runs"}, "the clock runs already"),
+)  # fmt: skip
+
 # -- Interruptions of the service or of the broker
 
 INTERRUPTIONS = (
@@ -280,5 +320,5 @@ INTERRUPTIONS = (
             "the deadline lies outside the interruption"),
 )  # fmt: skip
 
-TABLE: tuple[Line, ...] = (*STARTS, *DEADLINES, *WORDS, *CHOICES, *ENDS, *INTERRUPTIONS)
+TABLE: tuple[Line, ...] = (*STARTS, *DEADLINES, *WORDS, *CHOICES, *ENDS, *CLOCK, *INTERRUPTIONS)
 ROWS: tuple[Row, ...] = tuple(line for line in TABLE if isinstance(line, Row))

@@ -169,7 +169,7 @@ class TurnUncovered(OfATurn):
     name = "turn.uncovered"
 
     policy: PolicyName
-    reason: Literal["format", "variant", "failed"]
+    reason: Literal["format", "kind", "variant", "failed"]
 
     def data(self) -> dict[str, Any]:
         return {**super().data(), "policy": self.policy.model_dump(), "reason": self.reason}

@@ -42,7 +42,7 @@ def start(step: Step) -> str:  # noqa: PLR0911 - one return for each answer, in 
         return "departed"
     if step.policy.uncovered(data.format, data.kind, data.variant):
         return "uncovered"
-    return "discard" if data.kind == "discard" else "betting"
+    return "discard" if data.kind == "discard" else "turn"
 
 
 def turn(step: Step) -> str:
@@ -56,6 +56,24 @@ def turn_named(step: Step, turn_id: str) -> str:
     if seat.turn and seat.turn.turn_id == turn_id:
         return "this"
     return "closed" if short(turn_id) in seat.closed_turns else "unknown"
+
+
+def extension(step: Step) -> str:
+    """Which turn a `turn.extended` is about, or whether it is known."""
+    made = step.extension()
+    if made in step.seat.extensions:
+        return "known"
+    return turn_named(step, step.data.turn_id)
+
+
+def clock(step: Step) -> str:
+    """Whether the turn's clock runs, or stands still since the table is paused."""
+    return "runs" if step.turn.paused_at is None else "stands"
+
+
+def kind(step: Step) -> str:
+    """What the turn is for."""
+    return step.turn.kind
 
 
 def hand(step: Step) -> str:
@@ -83,7 +101,7 @@ def departure(step: Step) -> str:
 def deadline(step: Step) -> str:
     """Whether the deadline that a wake-up names is the one that runs."""
     assert isinstance(step.event, WakeUp)  # noqa: S101 - asked in cells of that trigger alone
-    return "due" if step.turn.deadline == step.event.due else "moved"
+    return "due" if step.turn.runs_until == step.event.due else "moved"
 
 
 def player(step: Step) -> str:
@@ -204,7 +222,7 @@ def interrupted(step: Step) -> str:
     """Whether the running deadline lies within the interruption."""
     assert isinstance(step.event, Interrupted)  # noqa: S101 - asked in cells of that trigger alone
     start_, end = step.event.interruption
-    running = step.turn.deadline
+    running = step.turn.runs_until
     return "deadline" if running is not None and start_ <= running < end else "none"
 
 
@@ -212,7 +230,8 @@ def _in_grace_branch(here: Turn) -> bool:
     """Whether a grace follows if he is away at the turn end (I.ii.B)."""
     policy = here.policy
     return (
-        bool(policy.grace)
+        here.kind == "betting"
+        and bool(policy.grace)
         and (policy.grace_needs == "nothing" or here.contributed > 0)
         and (here.bet > 0 or policy.free_check != "at_turn_end")
     )
@@ -306,13 +325,25 @@ QUESTIONS: Mapping[str, Question] = {
         "departed": "the player has left since",
         "uncovered": "not covered by the policy",
         "discard": "a discard",
-        "betting": "a betting turn",
+        "turn": "a turn to bet, post or draw",
     }),
     "turn": Question(turn, {
         "this": "this turn",
         "closed": "a closed turn",
         "unknown": "a turn not heard of",
     }, {"this": _with_turn}),
+    "extension": Question(extension, {
+        "this": "this turn",
+        "closed": "a closed turn",
+        "unknown": "a turn not heard of",
+        "known": "known already",
+    }, {"this": _with_turn}),
+    "clock": Question(clock, {"runs": "the clock runs", "stands": "the clock stands still"}),
+    "kind": Question(kind, {
+        "betting": "a betting turn",
+        "bring_in": "the bring-in is to be posted",
+        "draw": "a draw",
+    }),
     "hand": Question(hand, {"this": "this hand", "another": "another hand"}, {"this": _with_turn}),
     "departure": Question(departure, {
         "his": "the player on turn",

@@ -16,7 +16,8 @@ from transitions import Machine
 from statecharts.chart import OPEN, PRESENCE, TABLE
 from statecharts.decisions import Output, PolicyName, SeatChanged, TurnUncovered
 from statecharts.digests import short
-from statecharts.effects import EFFECTS, bank_used
+from statecharts.effects import EFFECTS
+from statecharts.effects.shared import bank_used
 from statecharts.events import Event
 from statecharts.guards import holds
 from statecharts.instants import MILLISECOND
@@ -117,10 +118,10 @@ def _apply(line: Line) -> Callable[[Step], None]:
         if line.target is not None:
             assert turn is not None  # noqa: S101 - a change of state begins or ends with a turn
             draft.outputs.append(_changed(draft, line, turn, connected))
-        if draft.is_moved:
+        if draft.moved_by is not None:
             assert turn is not None  # noqa: S101 - deadlines are of a turn
             told = _changed(draft, line, turn, connected)
-            told = told.model_copy(update={"from_": told.to, "trigger": Trigger.INTERRUPTION})
+            told = told.model_copy(update={"from_": told.to, "trigger": draft.moved_by})
             draft.outputs.append(told)
 
     return apply
@@ -164,7 +165,8 @@ def _write_down(draft: Step) -> None:
 
 def _corrected(draft: Step, turn: Turn, there: Attendance, keep: int | None) -> Attendance:
     """Correct who was there, unless the word is of a later time, or comes when that is settled."""
-    settled = [end for end in (there.until, turn.buffer_end) if end is not None]
+    buffer_end = turn.buffer_end if turn.paused_at is None else None
+    settled = [end for end in (there.until, buffer_end) if end is not None]
     if draft.reference > there.at or any(draft.at > end for end in settled):
         return there
     before = {

@@ -23,9 +23,13 @@ from statecharts.lines import Trigger
 
 MAX_STRING = 256
 
+MAX_TURN_SECONDS = 600
+
 Id = Annotated[str, Field(min_length=1, max_length=MAX_STRING)]
 Amount = Annotated[int | str, PlainValidator(money.check)]
 Card = Annotated[str, Field(min_length=1, max_length=8)]
+Seconds = Annotated[float, Field(gt=0, le=MAX_TURN_SECONDS, allow_inf_nan=False)]
+Bank = Annotated[float, Field(ge=0, le=10**9, allow_inf_nan=False)]
 
 
 class Data(BaseModel):
@@ -40,9 +44,9 @@ class TurnStarted(Data):
     hand_id: Id
     turn_id: Id
     player_id: Id
-    turn_seconds: Annotated[float, Field(gt=0, le=600, allow_inf_nan=False)]
+    turn_seconds: Seconds
     format: Literal["cash", "tournament"]
-    kind: Literal["betting", "discard"] = "betting"
+    kind: Literal["betting", "discard", "bring_in", "draw"] = "betting"
     variant: Id | None = None
     street: Id | None = None
     policy: Id | None = None
@@ -71,7 +75,7 @@ class BettingTurn(TurnStarted):
     pots: Annotated[tuple[Amount, ...], Field(min_length=1, strict=False)]
     big_blind: Amount
     contributed_voluntarily: Amount | None = None
-    time_bank_seconds: Annotated[float, Field(ge=0, le=10**9, allow_inf_nan=False)] = 0
+    time_bank_seconds: Bank = 0
 
     @model_validator(mode="after")
     def _amounts_agree(self) -> Self:
@@ -125,6 +129,20 @@ class DiscardTurn(TurnStarted):
     chosen: Card | None = None
 
 
+class BringInTurn(TurnStarted):
+    """The bring-in is his to post; there is nothing to choose but the amount."""
+
+    kind: Literal["bring_in"]
+    time_bank_seconds: Bank = 0
+
+
+class DrawTurn(TurnStarted):
+    """He may draw cards, or stand pat."""
+
+    kind: Literal["draw"]
+    time_bank_seconds: Bank = 0
+
+
 class TurnActed(Data):
     """The engine has closed the turn."""
 
@@ -132,6 +150,21 @@ class TurnActed(Data):
     turn_id: Id
     action: Id | None = None
     by: Literal["player", "decision", "engine"] = "player"
+
+
+class TurnCancelled(Data):
+    """The engine has called the turn off; nothing is to be done."""
+
+    turn_id: Id
+    hand_id: Id | None = None
+
+
+class TurnExtended(Data):
+    """The turn lasts `seconds` longer, such as when the player has started his time bank."""
+
+    turn_id: Id
+    seconds: Seconds
+    hand_id: Id | None = None
 
 
 class CardChosen(Data):
@@ -175,22 +208,47 @@ class TableClosed(Data):
     """Every open turn of the table is off."""
 
 
+class TablePaused(Data):
+    """The clocks of the table's open turns stand still."""
+
+
+class TableResumed(Data):
+    """They go on where they stood."""
+
+
 class GatewayReset(Data):
     """Every session of that source whose last word is older than this event is dead."""
 
     gateway: Id
 
 
-TURNS: Mapping[str, type[TurnStarted]] = {"betting": BettingTurn, "discard": DiscardTurn}
+TURNS: Mapping[str, type[TurnStarted]] = {
+    "betting": BettingTurn,
+    "discard": DiscardTurn,
+    "bring_in": BringInTurn,
+    "draw": DrawTurn,
+}
 """The payload of `turn.started` by its `kind`."""
 
 PAYLOADS: Mapping[Trigger, type[Data]] = {
     Trigger.TURN_ACTED: TurnActed,
+    Trigger.TURN_CANCELLED: TurnCancelled,
+    Trigger.TURN_EXTENDED: TurnExtended,
     Trigger.CARD_CHOSEN: CardChosen,
     Trigger.PLAYER_CONNECTED: PlayerConnected,
     Trigger.PLAYER_DISCONNECTED: PlayerDisconnected,
     Trigger.SEAT_VACATED: SeatVacated,
     Trigger.HAND_ENDED: HandEnded,
     Trigger.TABLE_CLOSED: TableClosed,
+    Trigger.TABLE_PAUSED: TablePaused,
+    Trigger.TABLE_RESUMED: TableResumed,
     Trigger.GATEWAY_RESET: GatewayReset,
 }
+
+OF_A_TABLE = (
+    Trigger.HAND_ENDED,
+    Trigger.TABLE_CLOSED,
+    Trigger.TABLE_PAUSED,
+    Trigger.TABLE_RESUMED,
+)
+"""Events whose subject is a table."""

@@ -41,6 +41,12 @@ class Policy(Keys):
     )
     """Turns of other formats get a `turn.uncovered` notice, and the engine decides them."""
 
+    covers_bring_ins: bool = False
+    """Whether the bring-in of stud games is posted for who does not act in time."""
+
+    covers_draws: bool = False
+    """Whether who does not act in time in a draw game stands pat."""
+
     covers_discards: tuple[Variant, ...] = ("crazypineapple",)
     """The variants whose discards are covered; one that names no variant is."""
 
@@ -135,9 +141,13 @@ class Policy(Keys):
         return next((step.lasts(turn_time) for step in self.grace if step.is_for(size)), 0)
 
     def uncovered(self, format_: str, kind: str, variant: str | None) -> str | None:
-        """Return why a turn is not covered: `format` or `variant`; None if it is."""
+        """Return why a turn is not covered: `format`, `kind` or `variant`; None if it is."""
         if format_ not in self.covers_formats:
             return "format"
+        if (kind == "bring_in" and not self.covers_bring_ins) or (
+            kind == "draw" and not self.covers_draws
+        ):
+            return "kind"
         if kind == "discard" and variant and variant_name(variant) not in self.covers_discards:
             return "variant"
         return None

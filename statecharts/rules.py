@@ -18,6 +18,8 @@ class Action(StrEnum):
     CHECK = "check"
     FOLD = "fold"
     DISCARD = "discard"
+    POST = "post"
+    STAND_PAT = "stand_pat"
 
 
 class Basis(StrEnum):
@@ -40,6 +42,8 @@ class Rule(StrEnum):
     NO_FREE_CHECK = "no-free-check"
     CHOSEN_CARD = "chosen-card"
     RIGHTMOST_CARD = "rightmost-card"
+    BRING_IN_POSTED = "bring-in-posted"
+    STOOD_PAT = "stood-pat"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,5 +112,15 @@ GROUNDS: Mapping[Rule, Ground] = {
         Basis.TEXT,
         "D6b",
         "Your discard time ran out with no card chosen, so your rightmost card was discarded.",
+    ),
+    Rule.BRING_IN_POSTED: Ground(
+        Basis.OURS,
+        "ours",
+        "Your time ran out, and the bring-in was yours to post, so it was posted.",
+    ),
+    Rule.STOOD_PAT: Ground(
+        Basis.OURS,
+        "ours",
+        "Your time to draw ran out, so you kept your cards.",
     ),
 }

@@ -20,6 +20,7 @@ SNAPSHOT_VERSION = 1
 MAX_TURNS = 32
 MAX_SOURCES = 8
 MAX_CHOICES = 16
+MAX_EXTENSIONS = 16
 
 
 class Choice(NamedTuple):
@@ -35,6 +36,15 @@ class Choice(NamedTuple):
     def is_same(self, other: Choice) -> bool:
         """Say whether two are one choice, told twice; when it arrived does not matter."""
         return self[:-1] == other[:-1]
+
+
+class Extension(NamedTuple):
+    """A turn's time made longer by `seconds` (microseconds), as told by a source."""
+
+    turn: int
+    source: int
+    stamp: int
+    seconds: int
 
 
 class Departure(NamedTuple):
@@ -90,6 +100,13 @@ class Turn(NamedTuple):
     has_returned: bool = False
     turn_time: int = 0
     """The time that the turn was given, in microseconds."""
+    paused_at: int | None = None
+    """Since when the table is paused; what was to come then is later by the length of the pause."""
+
+    @property
+    def runs_until(self) -> int | None:
+        """The deadline that runs; None once decided, and while the table is paused."""
+        return self.deadline if self.paused_at is None else None
 
 
 @dataclass(slots=True)
@@ -113,13 +130,15 @@ class Seat:
     departures: tuple[Departure, ...] = ()
     uncovered_hand: int | None = None
     """The hand for which `turn.uncovered` has been told."""
+    extensions: tuple[Extension, ...] = ()
+    """The latest extensions of turns, in order of arrival, whatever became of them."""
 
     def copy(self) -> Seat:
         """Return a seat that can be changed without changing this one."""
         return Seat(
             self.table_id, self.number, self.state, self.seq, self.turn, self.sessions,
             self.closed_turns, self.latest_starts, self.choices, self.choices_from, self.departures,
-            self.uncovered_hand,
+            self.uncovered_hand, self.extensions,
         )  # fmt: skip
 
     def next_seq(self) -> int:
@@ -130,7 +149,7 @@ class Seat:
     @property
     def deadline(self) -> int | None:
         """The one instant at which this seat changes by itself, if any."""
-        return self.turn.deadline if self.turn else None
+        return self.turn.runs_until if self.turn else None
 
 
 def dump(seat: Seat) -> tuple[Any, ...]:
@@ -140,7 +159,7 @@ def dump(seat: Seat) -> tuple[Any, ...]:
         SNAPSHOT_VERSION, seat.table_id, seat.number, seat.state.value, seat.seq,
         None if turn is None else (*turn[:_POLICY], turn.policy.digest, *turn[_POLICY + 1 :]),
         seat.sessions, seat.closed_turns, seat.latest_starts, seat.choices, seat.choices_from,
-        seat.departures, seat.uncovered_hand,
+        seat.departures, seat.uncovered_hand, seat.extensions,
     )  # fmt: skip
 
 
@@ -156,7 +175,7 @@ def load(snapshot: Sequence[Any], policies: Mapping[str, Policy]) -> Seat:
     try:
         (
             table_id, number, state, seq, turn, sessions, closed_turns, latest_starts, choices,
-            choices_from, departures, uncovered_hand,
+            choices_from, departures, uncovered_hand, extensions,
         ) = values  # fmt: skip
         return Seat(
             table_id, number, State(state), seq,
@@ -165,6 +184,7 @@ def load(snapshot: Sequence[Any], policies: Mapping[str, Policy]) -> Seat:
             tuple([(source, stamp) for source, stamp in latest_starts]),
             tuple([Choice(*choice) for choice in choices]), choices_from,
             tuple([Departure(*departure) for departure in departures]), uncovered_hand,
+            tuple([Extension(*extension) for extension in extensions]),
         )  # fmt: skip
     except (TypeError, ValueError) as error:
         raise SnapshotError(f"a snapshot that cannot be read: {error}") from None

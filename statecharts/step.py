@@ -11,10 +11,11 @@ from typing import Any
 from statecharts.decisions import Output
 from statecharts.digests import short
 from statecharts.events import Event
+from statecharts.instants import from_seconds
 from statecharts.lines import Line, State, Trigger
 from statecharts.policy import Policy
 from statecharts.presence import Sessions, is_connected
-from statecharts.seat import Choice, Seat, Turn
+from statecharts.seat import Choice, Extension, Seat, Turn
 from statecharts.surroundings import Interruption, Surroundings
 
 
@@ -52,8 +53,8 @@ class Step:
     """Of a presence word: it has been written down."""
     answers: dict[str, str] = field(default_factory=dict)
     """The questions answered so far; what they read does not change before a line applies."""
-    is_moved: bool = False
-    """An interruption has moved a deadline that this step sets."""
+    moved_by: Trigger | None = None
+    """What has moved a deadline that this step sets, apart from the row's change of state."""
     line: Line | None = None
     outputs: list[Output] = field(default_factory=list)
 
@@ -100,6 +101,12 @@ class Step:
             source=self.source,
             stamp=self.stamp,
             reference=self.reference,
+        )
+
+    def extension(self) -> Extension:
+        """The extension that the event makes."""
+        return Extension(
+            short(self.data.turn_id), self.source, self.stamp, from_seconds(self.data.seconds)
         )
 
     def connected(self) -> bool:

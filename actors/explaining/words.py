@@ -147,7 +147,11 @@ def _change(entry: Entry, place: _Place) -> Iterator[Line]:
         span = lasting(from_rfc3339(until) - from_rfc3339(entry["at"]))
         lasts = f", until {clock(until)} ({span})"
     source, target = (entry[name].replace("_", " ") for name in ("from", "to"))
-    yield Line(f"{place.when(entry['at'])}{source} -> {target}{lasts}", "cyan")
+    stays = source == target
+    if stays and not until:
+        lasts = ", and its time stands still"
+    change = source if stays else f"{source} -> {target}"
+    yield Line(f"{place.when(entry['at'])}{change}{lasts}", "cyan")
     late = f"; noticed {lasting(entry['late_ms'] * MILLISECOND)} late" if "late_ms" in entry else ""
     why = shown(entry["why"] or entry["line"])
     yield Line(f"{INDENT}{clock(entry['at'])}, by {entry['trigger']}{late}: {why}", "dim")
@@ -231,10 +235,21 @@ def _started(facts: Facts, place: _Place) -> str:
 
 
 def _acted(facts: Facts, place: _Place) -> str:
-    own = facts["turn_id"] == place.data["turn_id"]
-    turn = "the turn is closed" if own else f"turn {facts['turn_id']} is closed"
     action = f": {facts['action']}" if "action" in facts else ""
-    return shown(f"{turn}{action}, by {facts.get('by', 'player')}")
+    return shown(f"{_named(facts, place)} is closed{action}, by {facts.get('by', 'player')}")
+
+
+def _named(facts: Facts, place: _Place) -> str:
+    own = facts["turn_id"] == place.data["turn_id"]
+    return "the turn" if own else f"turn {facts['turn_id']}"
+
+
+def _cancelled(facts: Facts, place: _Place) -> str:
+    return shown(f"{_named(facts, place)} is called off")
+
+
+def _extended(facts: Facts, place: _Place) -> str:
+    return shown(f"{_named(facts, place)} lasts {facts['seconds']:g} s longer")
 
 
 def _chosen(facts: Facts, _place: _Place) -> str:
@@ -267,11 +282,15 @@ def _whole(name: str, text: str) -> Callable[[Facts, _Place], str]:
 _PHRASES: Mapping[str, Callable[[Facts, _Place], str]] = {
     "turn.started": _started,
     "turn.acted": _acted,
+    "turn.cancelled": _cancelled,
+    "turn.extended": _extended,
     "card.chosen": _chosen,
     "player.connected": _session,
     "player.disconnected": _session,
     "seat.vacated": _whole("player_id", "player {} has left the seat"),
     "hand.ended": _whole("hand_id", "hand {} is over"),
     "table.closed": lambda _facts, _place: "the table is closed",
+    "table.paused": lambda _facts, _place: "the table's clocks stand still",
+    "table.resumed": lambda _facts, _place: "the table's clocks go on",
     "gateway.reset": _whole("gateway", "all older sessions of {} are dead"),
 }

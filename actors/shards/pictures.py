@@ -17,7 +17,7 @@ from statecharts import seat as seats
 from statecharts.policy import Policy
 from statecharts.presence import Reset
 from statecharts.seat import Seat
-from statecharts.surroundings import Interruption, Table
+from statecharts.surroundings import Interruption, Pause, Table
 
 Value = TypeVar("Value")
 
@@ -88,13 +88,14 @@ def seat_of(plain: Sequence[Any]) -> SeatKey:
 
 def dump_table(table_id: str, known: Known[Table]) -> tuple[Any, ...]:
     """Return one table, fit for JSON."""
-    return table_id, known.touched, known.value.ended_hands, known.value.closings
+    return table_id, known.touched, *known.value
 
 
 def load_table(plain: Sequence[Any]) -> tuple[str, Known[Table]]:
     """Return the table that `dump_table` gave."""
-    table_id, touched, ended, closings = plain
-    return table_id, Known(Table(tuple(ended), tuple(map(tuple, closings))), touched)
+    table_id, touched, ended, closings, pause = plain
+    pause = None if pause is None else Pause(*pause)
+    return table_id, Known(Table(tuple(ended), tuple(map(tuple, closings)), pause), touched)
 
 
 def dump_facts(picture: Picture) -> dict[str, Any]:

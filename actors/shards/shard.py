@@ -18,6 +18,7 @@ from actors.stories.entries import Heard
 from actors.stories.story import of_turn
 from actors.stories.teller import Teller
 from actors.stories.timeline import Timeline
+from statecharts.chart import OPEN
 from statecharts.decisions import EventRefused, Output
 from statecharts.digests import short
 from statecharts.events import Event
@@ -29,7 +30,14 @@ from statecharts.presence import Reset
 from statecharts.refusals import Code, Refusal
 from statecharts.seat import Seat
 from statecharts.step import Interrupted, WakeUp
-from statecharts.surroundings import MAX_HANDS, MAX_SOURCES, Interruption, Surroundings, Table
+from statecharts.surroundings import (
+    MAX_HANDS,
+    MAX_SOURCES,
+    Interruption,
+    Pause,
+    Surroundings,
+    Table,
+)
 
 MAX_GATEWAYS = 1024
 MAX_RESETS = 4
@@ -194,7 +202,14 @@ class Shard:
             if last.pop(source, event.stamp - 1) >= event.stamp:
                 return False
             closings = (*last.items(), (source, event.stamp))[-MAX_SOURCES:]
-            entry.facts = entry.facts._replace(closings=closings)
+            entry.facts = entry.facts._replace(closings=closings, pause=None)
+        elif event.name in (Trigger.TABLE_PAUSED, Trigger.TABLE_RESUMED):
+            entry = self._tables[event.table_id]
+            is_over = event.name is Trigger.TABLE_RESUMED
+            pause = Pause(short(event.source), event.stamp, reference, is_over)
+            if not pause.is_news_after(entry.facts.pause):
+                return False
+            entry.facts = entry.facts._replace(pause=pause)
         elif event.name is Trigger.GATEWAY_RESET:
             reset = Reset(short(event.data.gateway), event.stamp, reference)
             known = self._resets.pop(reset.source, ())
@@ -351,7 +366,7 @@ class Shard:
             for number, actor in list(entry.seats.items()):
                 stamps = (stamp for _, stamp in actor.seat.latest_starts)
                 heard = max((actor.touched, *stamps))  # a start may be stamped in the future
-                if heard < before and actor.seat.deadline is None:
+                if heard < before and actor.seat.state not in OPEN:
                     self._seq_floor = max(self._seq_floor, actor.seat.seq)
                     del entry.seats[number]
                     self._changed_seats[table_id, number] = None

@@ -36,12 +36,16 @@ _FACTS: Mapping[Trigger, tuple[str, ...]] = {
         "big_blind", "stack", "time_bank_seconds", "chosen",
     ),
     Trigger.TURN_ACTED: ("turn_id", "action", "by"),
+    Trigger.TURN_CANCELLED: ("turn_id",),
+    Trigger.TURN_EXTENDED: ("turn_id", "seconds"),
     Trigger.CARD_CHOSEN: ("hand_id", "turn_id"),
     Trigger.PLAYER_CONNECTED: ("player_id", "session_id", "sole"),
     Trigger.PLAYER_DISCONNECTED: ("player_id", "session_id", "reason"),
     Trigger.SEAT_VACATED: ("player_id",),
     Trigger.HAND_ENDED: ("hand_id",),
     Trigger.TABLE_CLOSED: (),
+    Trigger.TABLE_PAUSED: (),
+    Trigger.TABLE_RESUMED: (),
     Trigger.GATEWAY_RESET: ("gateway",),
 }  # fmt: skip
 """What is told of an event; of cards nothing but the choice."""
@@ -144,11 +148,12 @@ def entries_of(
             if output.trigger is Trigger.INTERRUPTION:
                 yield output.turn_id, _moved(output, interruptions)
             else:
+                row = outcome.line if output.from_ is output.to else next(rows)
                 yield (
                     output.turn_id,
                     Change(
                         output.at, output.from_, output.to, output.trigger, output.until,
-                        next(rows).id, output.connected, noticed,
+                        row.id, output.connected, noticed,
                     ),
                 )  # fmt: skip
         elif isinstance(output, DecisionMade):

@@ -25,6 +25,8 @@ INTRODUCTION = (
 HAPPENS: Mapping[Trigger, str] = {
     Trigger.TURN_STARTED: "a turn begins",
     Trigger.TURN_ACTED: "the engine tells that the turn is acted",
+    Trigger.TURN_CANCELLED: "the engine calls the turn off",
+    Trigger.TURN_EXTENDED: "the engine gives the turn more time",
     Trigger.CARD_CHOSEN: "the player chooses a card",
     Trigger.PLAYER_CONNECTED: "a session of a player begins",
     Trigger.PLAYER_DISCONNECTED: "a session of a player ends",
@@ -32,6 +34,8 @@ HAPPENS: Mapping[Trigger, str] = {
     Trigger.SEAT_VACATED: "the player leaves the seat",
     Trigger.HAND_ENDED: "the hand ends",
     Trigger.TABLE_CLOSED: "the table closes",
+    Trigger.TABLE_PAUSED: "the table is paused",
+    Trigger.TABLE_RESUMED: "the table goes on",
     Trigger.DEADLINE: "the time of the present state is over",
     Trigger.INTERRUPTION: "the service or the broker was interrupted",
 }

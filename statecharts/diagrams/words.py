@@ -10,6 +10,8 @@ from statecharts.lines import State, Trigger, When
 HAPPENINGS: Mapping[Trigger, str] = {
     Trigger.TURN_STARTED: "new turn",
     Trigger.TURN_ACTED: "the player acts",
+    Trigger.TURN_CANCELLED: "turn called off",
+    Trigger.TURN_EXTENDED: "more time for the turn",
     Trigger.CARD_CHOSEN: "choice of a card",
     Trigger.PLAYER_CONNECTED: "news of the connection",
     Trigger.PLAYER_DISCONNECTED: "news of the connection",
@@ -17,6 +19,8 @@ HAPPENINGS: Mapping[Trigger, str] = {
     Trigger.SEAT_VACATED: "player left",
     Trigger.HAND_ENDED: "hand ended",
     Trigger.TABLE_CLOSED: "table closed",
+    Trigger.TABLE_PAUSED: "table paused",
+    Trigger.TABLE_RESUMED: "table goes on",
     Trigger.DEADLINE: "time over",
     Trigger.INTERRUPTION: "interruption",
 }
@@ -41,7 +45,8 @@ EXPECTED: When = {
     "departure": "his",
     "own_end": "there",
     "silence": "decided",
-    "start": ("uncovered", "discard", "betting"),
+    "kind": "betting",
+    "start": ("uncovered", "discard", "turn"),
 }
 """Answers that a picture leaves out because nobody would expect another; the table has them."""
 

@@ -21,13 +21,13 @@ from statecharts.events import Event
 from statecharts.instants import SECOND
 from statecharts.kernel import Outcome
 from statecharts.lines import Line, State, Trigger
-from statecharts.payloads import PAYLOADS, TURNS, Data
+from statecharts.payloads import OF_A_TABLE, PAYLOADS, TURNS, Data
 from statecharts.policy import WITHOUT_GRACE, Policy
 from statecharts.presence import Reset
 from statecharts.refusals import Refusal
 from statecharts.seat import Seat
 from statecharts.step import Interrupted, WakeUp
-from statecharts.surroundings import Interruption, Surroundings
+from statecharts.surroundings import Interruption, Pause, Surroundings
 
 ADDA52 = policies.bundled().default
 POLICIES = tuple(
@@ -57,7 +57,15 @@ POLICIES = tuple(
             "covers_discards": [],
             "connected_but_silent": "engine",
         },
-        {"grace": [], **WITHOUT_GRACE, "free_check": "never", "time_bank_while_away": "always"},
+        {
+            "grace": [],
+            **WITHOUT_GRACE,
+            "free_check": "never",
+            "time_bank_while_away": "always",
+            "covers_bring_ins": True,
+            "covers_draws": True,
+        },
+        {"covers_bring_ins": True, "covers_draws": True, "connected_but_silent": "engine"},
     )
 )
 START = 1_800_000_000 * SECOND
@@ -192,13 +200,17 @@ class _Walk:
         if event.name is Trigger.TABLE_CLOSED:
             closings = ((short(event.source), event.stamp),)
             self.around = self.around._replace(table=table._replace(closings=closings))
+        if event.name in (Trigger.TABLE_PAUSED, Trigger.TABLE_RESUMED):
+            is_over = event.name is Trigger.TABLE_RESUMED
+            pause = Pause(short(event.source), event.stamp, reference, is_over)
+            self.around = self.around._replace(table=table._replace(pause=pause))
         if event.name is Trigger.GATEWAY_RESET:
             reset = Reset(short(event.data.gateway), event.stamp, reference)
             self.around = self.around._replace(resets={reset.source: (reset,)})
 
     def event(self) -> Event:
         trigger = self.chance.choices(list(self.taste), weights=list(self.taste.values()))[0]
-        of_table = trigger in (Trigger.HAND_ENDED, Trigger.TABLE_CLOSED)
+        of_table = trigger in OF_A_TABLE
         return Event(
             id="e",
             source=self.chance.choice(["/engine", "/gateway"]),
@@ -237,9 +249,10 @@ class _Walk:
                 "cards": ["As", "Kd", "7c"],
                 "chosen": one_of([None, None, "As", "2h"]),
             }
+            plain = {"kind": one_of(["bring_in", "draw"]), "time_bank_seconds": one_of([0, 10])}
             data: dict[str, Any] = {
                 **ids,
-                **one_of([betting, betting, discard]),
+                **one_of([betting, betting, discard, plain]),
                 "turn_seconds": one_of([3, 20]),
                 "format": one_of(["cash", "cash", "cash", "tournament"]),
                 "connected": one_of([None, True, False]),
@@ -247,6 +260,7 @@ class _Walk:
             return TURNS[data["kind"]].model_validate(data)
         data = {
             **ids,
+            "seconds": one_of([1, 30]),
             "session_id": one_of(["s1", "s2", "s3"]),
             "sole": one_of([False, False, True]),
             "card": one_of(["As", "Kd", "2h", None]),
