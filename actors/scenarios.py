@@ -182,6 +182,7 @@ def _left_out(name: str, data: Mapping[str, Any], seat: object) -> dict[str, Any
         Trigger.PLAYER_CONNECTED: {**player, "session_id": "s1"},
         Trigger.PLAYER_DISCONNECTED: {**player, "session_id": "s1"},
         Trigger.SEAT_VACATED: player,
+        Trigger.PROTECTION_RESET: player,
     }
     return others.get(name, {})
 

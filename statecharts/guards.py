@@ -11,12 +11,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from statecharts import money
+from statecharts.accounts import protection_left
 from statecharts.chart import BUFFER, DISCARDING, GRACE, RETURNED, WITH_TURN
 from statecharts.digests import short
+from statecharts.graces import is_used_up
 from statecharts.instants import SECOND
 from statecharts.lines import State, Trigger, When
 from statecharts.payloads import DiscardTurn
-from statecharts.presence import Attendance, is_connected
+from statecharts.presence import Attendance, is_connected, latest_loss
 from statecharts.seat import Turn
 from statecharts.step import Interrupted, Step, WakeUp
 
@@ -162,12 +164,31 @@ def grace(step: Step) -> str:
     """What the policy has for one who is away at the turn end: the grace, or why there is none."""
     here = step.turn
     if _in_grace_branch(here) and not _was_away_before(step):
-        return "his"
+        used_up = is_used_up(here, step.account, step.at, step.sessions())
+        return "used_up" if used_up else "his"
     if not here.bet:
         return "no_check" if here.policy.free_check == "never" else "check"
     if not here.policy.grace:
         return "none"
     return "away_before" if _in_grace_branch(here) else "nothing"
+
+
+def protection(step: Step) -> str:
+    """Whether all-in protection is left to one who is away: facing a bet, with money in the pot."""
+    here = step.turn
+    rule = here.policy.all_in_protection
+    if rule is None or not here.bet or not here.contributed:
+        return "none"
+    loss = latest_loss(step.sessions(), short(here.player_id))
+    if loss is not None and loss.reason in rule.not_for_reasons:
+        return "none"
+    return "left" if protection_left(step.account, here.policy, here.protection_left) else "none"
+
+
+def uses(step: Step) -> str:
+    """Whether he may be away in the grace once more."""
+    most = step.turn.policy.grace_uses_per_turn
+    return "left" if most is None or step.turn.grace_uses < most else "none"
 
 
 def buffer(step: Step) -> str:
@@ -333,10 +354,10 @@ QUESTIONS: Mapping[str, Question] = {
         "unknown": "a turn not heard of",
     }, {"this": _with_turn}),
     "extension": Question(extension, {
-        "this": "this turn",
-        "closed": "a closed turn",
-        "unknown": "a turn not heard of",
-        "known": "known already",
+        "this": "for this turn",
+        "closed": "for a closed turn",
+        "unknown": "for a turn to come",
+        "known": "an extension that is known",
     }, {"this": _with_turn}),
     "clock": Question(clock, {"runs": "the clock runs", "stands": "the clock stands still"}),
     "kind": Question(kind, {
@@ -375,12 +396,18 @@ QUESTIONS: Mapping[str, Question] = {
     "bank": Question(bank, {"runs": "has a time bank", "none": "no time bank to run"}),
     "grace": Question(grace, {
         "his": "the grace is his",
+        "used_up": "the grace is used up",
         "check": "check is free",
         "no_check": "check is free, not taken",
         "nothing": "bet, nothing in the pot",
         "away_before": "bet, away before the turn",
         "none": "bet, no grace in this room",
     }),
+    "protection": Question(protection, {
+        "left": "all-in protection is left",
+        "none": "no all-in protection",
+    }),
+    "uses": Question(uses, {"left": "may leave once more", "none": "has left too often"}),
     "buffer": Question(buffer, {
         "passes": "a buffer is first",
         "skips": "no buffer",

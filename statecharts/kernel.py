@@ -21,6 +21,7 @@ from statecharts.effects.shared import bank_used
 from statecharts.events import Event
 from statecharts.guards import holds
 from statecharts.instants import MILLISECOND
+from statecharts.limits import REASONS
 from statecharts.lines import Line, Refused, Row, State, Trigger
 from statecharts.policy import Policy
 from statecharts.presence import Attendance, Reset, Resets, Sessions, Word, after_reset, hear
@@ -28,6 +29,7 @@ from statecharts.refusals import Code, Refusal
 from statecharts.seat import Seat, Turn
 from statecharts.step import Interrupted, Step, WakeUp
 from statecharts.surroundings import Surroundings
+from statecharts.tables import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,8 @@ class Outcome:
     seat: Seat
     lines: tuple[Line, ...]
     outputs: tuple[Output, ...] = ()
+    table: Table | None = None
+    """The table's facts, where the step has changed them."""
 
     @property
     def line(self) -> Line:
@@ -58,7 +62,7 @@ def step(
     the event's reference time, both in microseconds since 1970; `policy` is for a turn that it
     opens. Raises Refusal where the table refuses the message.  `seat` is never changed.
     """
-    draft = Step(seat.copy(), event, at, reference, policy, around)
+    draft = Step(seat.copy(), event, at, reference, policy, around, around.table)
     if event.name in PRESENCE:
         _write_down(draft)
     lines: list[Line] = []
@@ -73,7 +77,8 @@ def step(
         if not isinstance(line, Row):
             return Outcome(seat, tuple(lines))
         if not line.again:
-            return Outcome(draft.seat, tuple(lines), tuple(draft.outputs))
+            table = None if draft.table is around.table else draft.table
+            return Outcome(draft.seat, tuple(lines), tuple(draft.outputs), table)
 
 
 def abandon(seat: Seat, at: int) -> Outcome | None:
@@ -190,6 +195,7 @@ def _told(draft: Step, sessions: Sessions, resets: Resets, keep: int | None) -> 
         reference=draft.reference,
         connected=connected,
         sole=connected and data.sole,
+        reason=None if connected or data.reason not in REASONS else data.reason,
     )
     return hear(sessions, word, resets, keep)
 

@@ -40,6 +40,7 @@ class Trigger(StrEnum):
     HAND_ENDED = "hand.ended"
     TABLE_PAUSED = "table.paused"
     TABLE_RESUMED = "table.resumed"
+    PROTECTION_RESET = "protection.reset"
     TABLE_CLOSED = "table.closed"
     DEADLINE = "deadline"
     INTERRUPTION = "interruption"

@@ -76,6 +76,7 @@ class BettingTurn(TurnStarted):
     big_blind: Amount
     contributed_voluntarily: Amount | None = None
     time_bank_seconds: Bank = 0
+    protection_left: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
 
     @model_validator(mode="after")
     def _amounts_agree(self) -> Self:
@@ -216,6 +217,12 @@ class TableResumed(Data):
     """They go on where they stood."""
 
 
+class ProtectionReset(Data):
+    """The player's all-in protection is whole again; without a player, everybody's at the table."""
+
+    player_id: Id | None = None
+
+
 class GatewayReset(Data):
     """Every session of that source whose last word is older than this event is dead."""
 
@@ -242,6 +249,7 @@ PAYLOADS: Mapping[Trigger, type[Data]] = {
     Trigger.TABLE_CLOSED: TableClosed,
     Trigger.TABLE_PAUSED: TablePaused,
     Trigger.TABLE_RESUMED: TableResumed,
+    Trigger.PROTECTION_RESET: ProtectionReset,
     Trigger.GATEWAY_RESET: GatewayReset,
 }
 
@@ -250,5 +258,6 @@ OF_A_TABLE = (
     Trigger.TABLE_CLOSED,
     Trigger.TABLE_PAUSED,
     Trigger.TABLE_RESUMED,
+    Trigger.PROTECTION_RESET,
 )
 """Events whose subject is a table."""

@@ -19,6 +19,7 @@ from statecharts.contradictions import Contradictions, contradictions
 from statecharts.digests import long
 from statecharts.instants import from_seconds
 from statecharts.ladder import GraceStep, Keys, Seconds
+from statecharts.limits import AllInProtection, Budget, Count
 from statecharts.pots import in_big_blinds
 
 Variant = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(variant_name)]
@@ -61,6 +62,23 @@ class Policy(Keys):
 
     pot_that_counts: Literal["total", "main"] = "total"
     """By which pot the ladder goes: the `total` of main and side pots, or the `main` pot alone."""
+
+    grace_counts_from: Literal["turn_end", "loss"] = "turn_end"
+    """From when its seconds count: from the turn end (or the end of the buffer after it), or from
+    the `loss` of his connection, be it before that."""
+
+    grace_uses_per_turn: Count | None = None
+    """How often he may be away in the grace of one turn; null is no limit: the grace has one end,
+    however often he comes and goes.  Who leaves once more is decided for at once."""
+
+    grace_uses_per_hand: Count | None = None
+    """In how many turns of a hand he may have a grace; null is no limit."""
+
+    budget: Budget | None = None
+    """How much disconnection time he has over all his turns; null is no limit."""
+
+    all_in_protection: AllInProtection | None = None
+    """Whether he is all in for what he has paid for, instead of a fold; null is not."""
 
     buffer_seconds: Seconds = 3
     """The system's time between the turn end and the grace, in which words that were on their way

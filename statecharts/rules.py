@@ -20,6 +20,7 @@ class Action(StrEnum):
     DISCARD = "discard"
     POST = "post"
     STAND_PAT = "stand_pat"
+    ALL_IN = "all_in"
 
 
 class Basis(StrEnum):
@@ -44,6 +45,8 @@ class Rule(StrEnum):
     RIGHTMOST_CARD = "rightmost-card"
     BRING_IN_POSTED = "bring-in-posted"
     STOOD_PAT = "stood-pat"
+    GRACE_USED_UP = "grace-used-up"
+    ALL_IN_PROTECTED = "all-in-protected"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,5 +125,17 @@ GROUNDS: Mapping[Rule, Ground] = {
         Basis.OURS,
         "ours",
         "Your time to draw ran out, so you kept your cards.",
+    ),
+    Rule.GRACE_USED_UP: Ground(
+        Basis.OURS,
+        "ours",
+        "You were disconnected when your time ran out and faced a bet; the disconnection time "
+        "that you had was used up, so you were folded.",
+    ),
+    Rule.ALL_IN_PROTECTED: Ground(
+        Basis.OURS,
+        "ours",
+        "You were disconnected when your time was over and faced a bet; you had all-in protection "
+        "left, so you play on for the part of the pot that you have paid for.",
     ),
 }

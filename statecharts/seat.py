@@ -100,6 +100,14 @@ class Turn(NamedTuple):
     has_returned: bool = False
     turn_time: int = 0
     """The time that the turn was given, in microseconds."""
+    has_grace: bool = False
+    """The grace of this turn has begun."""
+    grace_uses: int = 0
+    """How often he was away in it."""
+    charged_from: int | None = None
+    """From when on the grace is taken from his budget."""
+    protection_left: int | None = None
+    """How often all-in protection is left, where the engine tells it."""
     paused_at: int | None = None
     """Since when the table is paused; what was to come then is later by the length of the pause."""
 
@@ -211,11 +219,11 @@ def _turn(snapshot: Sequence[Any], policies: Mapping[str, Policy]) -> Turn:
     )
 
 
-def _sessions(snapshot: Sequence[Sequence[int]]) -> Sessions:
+def _sessions(snapshot: Sequence[Sequence[Any]]) -> Sessions:
     return tuple(
         [
-            Session(id_, player, source, stamp, since, Status(status))
-            for id_, player, source, stamp, since, status in snapshot
+            Session(id_, player, source, stamp, since, Status(status), reason)
+            for id_, player, source, stamp, since, status, reason in snapshot
         ]
     )
 

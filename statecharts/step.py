@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from statecharts import accounts
+from statecharts.accounts import Account
 from statecharts.decisions import Output
 from statecharts.digests import short
 from statecharts.events import Event
@@ -17,6 +19,7 @@ from statecharts.policy import Policy
 from statecharts.presence import Sessions, is_connected
 from statecharts.seat import Choice, Extension, Seat, Turn
 from statecharts.surroundings import Interruption, Surroundings
+from statecharts.tables import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,8 @@ class Step:
     policy: Policy
     """For a turn that this step may open; an open turn has its own."""
     around: Surroundings
+    table: Table
+    """The table's facts as this step leaves them."""
     word_is_new: bool = False
     """Of a presence word: it has been written down."""
     answers: dict[str, str] = field(default_factory=dict)
@@ -90,6 +95,15 @@ class Step:
         """Digest of the event's source."""
         assert isinstance(self.event, Event)  # noqa: S101 - as above
         return short(self.event.source)
+
+    @property
+    def account(self) -> Account:
+        """The account of the player on turn."""
+        return accounts.of(self.table.accounts, short(self.turn.player_id))
+
+    @account.setter
+    def account(self, account: Account) -> None:
+        self.table = self.table._replace(accounts=accounts.kept(self.table.accounts, account))
 
     def choice(self, card: str | None) -> Choice:
         """The choice of a card that the event makes; None withdraws."""

@@ -292,5 +292,8 @@ _PHRASES: Mapping[str, Callable[[Facts, _Place], str]] = {
     "table.closed": lambda _facts, _place: "the table is closed",
     "table.paused": lambda _facts, _place: "the table's clocks stand still",
     "table.resumed": lambda _facts, _place: "the table's clocks go on",
+    "protection.reset": lambda facts, _place: shown(
+        f"the all-in protection of {facts.get('player_id', 'everybody at the table')} is whole"
+    ),
     "gateway.reset": _whole("gateway", "all older sessions of {} are dead"),
 }

@@ -14,10 +14,12 @@ from actors.shards.deadlines import SeatKey
 from actors.stories import story as stories
 from actors.stories.story import Story
 from statecharts import seat as seats
+from statecharts.accounts import Account
 from statecharts.policy import Policy
 from statecharts.presence import Reset
 from statecharts.seat import Seat
-from statecharts.surroundings import Interruption, Pause, Table
+from statecharts.surroundings import Interruption
+from statecharts.tables import Pause, ProtectionReset, Table
 
 Value = TypeVar("Value")
 
@@ -93,9 +95,20 @@ def dump_table(table_id: str, known: Known[Table]) -> tuple[Any, ...]:
 
 def load_table(plain: Sequence[Any]) -> tuple[str, Known[Table]]:
     """Return the table that `dump_table` gave."""
-    table_id, touched, ended, closings, pause = plain
-    pause = None if pause is None else Pause(*pause)
-    return table_id, Known(Table(tuple(ended), tuple(map(tuple, closings)), pause), touched)
+    table_id, touched, ended, closings, pause, accounts, resets = plain
+    facts = Table(
+        ended_hands=tuple(ended),
+        closings=tuple(map(tuple, closings)),
+        pause=None if pause is None else Pause(*pause),
+        accounts=tuple(map(_account, accounts)),
+        protection_resets=tuple(ProtectionReset(*reset) for reset in resets),
+    )
+    return table_id, Known(facts, touched)
+
+
+def _account(plain: Sequence[Any]) -> Account:
+    account = Account(*plain)
+    return account._replace(protected=tuple(account.protected), advised=tuple(account.advised))
 
 
 def dump_facts(picture: Picture) -> dict[str, Any]:

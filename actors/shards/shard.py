@@ -30,14 +30,8 @@ from statecharts.presence import Reset
 from statecharts.refusals import Code, Refusal
 from statecharts.seat import Seat
 from statecharts.step import Interrupted, WakeUp
-from statecharts.surroundings import (
-    MAX_HANDS,
-    MAX_SOURCES,
-    Interruption,
-    Pause,
-    Surroundings,
-    Table,
-)
+from statecharts.surroundings import Interruption, Surroundings
+from statecharts.tables import Table, learned
 
 MAX_GATEWAYS = 1024
 MAX_RESETS = 4
@@ -190,26 +184,12 @@ class Shard:
 
     def _learn(self, event: Event, reference: int) -> bool:
         """Note what an event tells about a table or a gateway; False if that is known already."""
-        if event.name is Trigger.HAND_ENDED:
-            entry, hand = self._tables[event.table_id], short(event.data.hand_id)
-            if hand in entry.facts.ended_hands:
-                return False
-            ended = (*entry.facts.ended_hands, hand)[-MAX_HANDS:]
-            entry.facts = entry.facts._replace(ended_hands=ended)
-        elif event.name is Trigger.TABLE_CLOSED:
-            entry, source = self._tables[event.table_id], short(event.source)
-            last = dict(entry.facts.closings)
-            if last.pop(source, event.stamp - 1) >= event.stamp:
-                return False
-            closings = (*last.items(), (source, event.stamp))[-MAX_SOURCES:]
-            entry.facts = entry.facts._replace(closings=closings, pause=None)
-        elif event.name in (Trigger.TABLE_PAUSED, Trigger.TABLE_RESUMED):
+        if event.seat is None and event.table_id:
             entry = self._tables[event.table_id]
-            is_over = event.name is Trigger.TABLE_RESUMED
-            pause = Pause(short(event.source), event.stamp, reference, is_over)
-            if not pause.is_news_after(entry.facts.pause):
+            facts = learned(entry.facts, event, reference)
+            if facts is entry.facts:
                 return False
-            entry.facts = entry.facts._replace(pause=pause)
+            entry.facts = facts
         elif event.name is Trigger.GATEWAY_RESET:
             reset = Reset(short(event.data.gateway), event.stamp, reference)
             known = self._resets.pop(reset.source, ())
@@ -298,6 +278,9 @@ class Shard:
                     self._teller.abandoned(actor, cause, left)
         else:
             outputs.extend(outcome.outputs)
+            if outcome.table is not None:
+                self._tables[actor.seat.table_id].facts = outcome.table
+                self._changed_tables[actor.seat.table_id] = None
             if self._teller:
                 self._teller.tell(actor, cause, outcome, policy, self._interruptions)
         key = (actor.seat.table_id, actor.seat.number)

@@ -33,7 +33,7 @@ _FACTS: Mapping[Trigger, tuple[str, ...]] = {
     Trigger.TURN_STARTED: (
         "hand_id", "turn_id", "player_id", "turn_seconds", "format", "kind", "variant", "street",
         "policy", "connected", "to_call", "contributed", "contributed_voluntarily", "pots",
-        "big_blind", "stack", "time_bank_seconds", "chosen",
+        "big_blind", "stack", "time_bank_seconds", "chosen", "protection_left",
     ),
     Trigger.TURN_ACTED: ("turn_id", "action", "by"),
     Trigger.TURN_CANCELLED: ("turn_id",),
@@ -46,6 +46,7 @@ _FACTS: Mapping[Trigger, tuple[str, ...]] = {
     Trigger.TABLE_CLOSED: (),
     Trigger.TABLE_PAUSED: (),
     Trigger.TABLE_RESUMED: (),
+    Trigger.PROTECTION_RESET: ("player_id",),
     Trigger.GATEWAY_RESET: ("gateway",),
 }  # fmt: skip
 """What is told of an event; of cards nothing but the choice."""

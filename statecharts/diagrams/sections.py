@@ -36,6 +36,7 @@ HAPPENS: Mapping[Trigger, str] = {
     Trigger.TABLE_CLOSED: "the table closes",
     Trigger.TABLE_PAUSED: "the table is paused",
     Trigger.TABLE_RESUMED: "the table goes on",
+    Trigger.PROTECTION_RESET: "a player's all-in protection is whole again",
     Trigger.DEADLINE: "the time of the present state is over",
     Trigger.INTERRUPTION: "the service or the broker was interrupted",
 }

@@ -21,6 +21,7 @@ HAPPENINGS: Mapping[Trigger, str] = {
     Trigger.TABLE_CLOSED: "table closed",
     Trigger.TABLE_PAUSED: "table paused",
     Trigger.TABLE_RESUMED: "table goes on",
+    Trigger.PROTECTION_RESET: "all-in protection reset",
     Trigger.DEADLINE: "time over",
     Trigger.INTERRUPTION: "interruption",
 }

@@ -27,7 +27,13 @@ from statecharts.effects.moves import (
     stop_clock,
 )
 from statecharts.effects.opening import open_turn, tell_uncovered
-from statecharts.effects.presence import back_to_buffer, come_back, keep, leave_again
+from statecharts.effects.presence import (
+    back_to_buffer,
+    come_back,
+    keep,
+    leave_again,
+    leave_for_good,
+)
 from statecharts.lines import Row
 from statecharts.step import Step
 
@@ -36,7 +42,7 @@ EFFECTS: Mapping[str, Callable[[Step, Row], None]] = {
     for effect in (
         open_turn, tell_uncovered, start_bank, enter_buffer, enter_grace, enter_grace_at_once,
         enter_returned, decide, move_turn_end, move_deadlines, keep, come_back, leave_again,
-        back_to_buffer, choose, keep_choice, close_turn, remember_turn, leave, forget,
-        extend_turn, keep_extension, stop_clock, start_clock,
+        leave_for_good, back_to_buffer, choose, keep_choice, close_turn, remember_turn, leave,
+        forget,        extend_turn, keep_extension, stop_clock, start_clock,
     )
 }  # fmt: skip

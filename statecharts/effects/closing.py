@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from statecharts import accounts
 from statecharts.digests import short
+from statecharts.effects.accounting import charge
 from statecharts.effects.shared import close
 from statecharts.lines import Row
 from statecharts.presence import Session
@@ -13,6 +15,7 @@ from statecharts.step import Step
 
 def close_turn(step: Step, _row: Row) -> None:
     """The turn is over; its id is remembered, so that nothing opens it again."""
+    charge(step)
     close(step, step.turn.turn_id)
     step.seat.turn = None
 
@@ -54,6 +57,10 @@ def forget(step: Step, _row: Row) -> None:
                 else there
                 for there in seat.turn.at_end
             )
+        )
+    if player is not None and not is_old:
+        step.table = step.table._replace(
+            accounts=accounts.session_over(step.table.accounts, player)
         )
     if not is_old:
         seat.choices_from = max(seat.choices_from, step.reference)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from statecharts import graces
 from statecharts.cards import rightmost
 from statecharts.decisions import DecisionMade, PolicyName
+from statecharts.effects.accounting import begin_grace, charge, use_protection
 from statecharts.effects.presence import come_back
 from statecharts.effects.shared import attendance, bank_used, close, ending, settle
 from statecharts.instants import MILLISECOND
@@ -28,7 +30,7 @@ def enter_buffer(step: Step, row: Row) -> None:
     """The turn end: keep who was connected at it, and count buffer and grace from it."""
     turn = step.turn
     buffer_end = step.at + turn.policy.buffer
-    grace_end = buffer_end + turn.policy.grace_for(turn.pot, turn.big_blind, turn.turn_time)
+    grace_end = buffer_end + graces.length(turn, step.account)
     if turn.at_end:  # before the moved end he may have returned, and left again
         grace_end = max(grace_end, step.at + turn.policy.after_return)
     step.seat.turn = turn._replace(
@@ -42,7 +44,8 @@ def enter_buffer(step: Step, row: Row) -> None:
 
 def enter_grace(step: Step, _row: Row) -> None:
     """The buffer is over: from here on it is settled that he was away at the turn end."""
-    step.seat.turn = step.turn._replace(at_end=(), deadline=step.turn.grace_end)
+    turn = begin_grace(step)
+    step.seat.turn = turn._replace(at_end=(), deadline=turn.grace_end, grace_uses=1)
 
 
 def enter_grace_at_once(step: Step, row: Row) -> None:
@@ -62,11 +65,14 @@ def decide(step: Step, row: Row) -> None:
     assert row.decision is not None  # noqa: S101 - a test of the table proves it
     assert isinstance(step.event, WakeUp)  # noqa: S101 - only a deadline decides
     action, rule = row.decision
+    charge(step)
+    if action is Action.ALL_IN:
+        use_protection(step)
     turn, seat = step.turn, step.seat
     used = bank_used(step, row, turn)
     connected = step.connected()
     close(step, turn.turn_id)
-    seat.turn = turn._replace(deadline=None, at_end=(), bank_used=used)
+    seat.turn = turn._replace(deadline=None, at_end=(), bank_used=used, charged_from=None)
     step.outputs.append(
         DecisionMade(
             at=step.at,

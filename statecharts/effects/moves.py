@@ -50,6 +50,7 @@ def start_clock(step: Step, row: Row) -> None:
     credit = (deadline or 0) - (turn.deadline or 0) if row.source is State.TIME_BANK else 0
     step.seat.turn = turn._replace(
         paused_at=None,
+        charged_from=None if turn.charged_from is None else turn.charged_from + pause,
         deadline=deadline,
         buffer_end=later(turn.buffer_end),
         grace_end=later(turn.grace_end),
@@ -78,8 +79,10 @@ def move_deadlines(step: Step, row: Row) -> None:
 
     deadline = moved(turn.deadline)
     step.moved_by = Trigger.INTERRUPTION
-    credit = (deadline or 0) - (turn.deadline or 0) if row.source is State.TIME_BANK else 0
+    later = (deadline or 0) - (turn.deadline or 0)
+    credit = later if row.source is State.TIME_BANK else 0
     step.seat.turn = turn._replace(
+        charged_from=None if turn.charged_from is None else turn.charged_from + later,
         deadline=deadline,
         buffer_end=moved(turn.buffer_end),
         grace_end=moved(turn.grace_end),

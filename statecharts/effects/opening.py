@@ -43,6 +43,7 @@ def open_turn(step: Step, _row: Row) -> None:
             contributed=_money_in_pot(amounts, step.policy),
             pot=amounts.pot if step.policy.pot_that_counts == "total" else amounts.main_pot,
             big_blind=amounts.big_blind,
+            protection_left=data.protection_left,
         )
     elif isinstance(data, DiscardTurn):
         step.seat.turn = turn._replace(cards=data.cards, choice=_choice_at_start(step, data))

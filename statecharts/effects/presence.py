@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statecharts.effects.accounting import begin_grace
 from statecharts.effects.shared import settle
 from statecharts.lines import Row
 from statecharts.step import Step
@@ -13,7 +14,7 @@ def keep(step: Step, row: Row) -> None:
 
 def come_back(step: Step, _row: Row) -> None:
     """Back: he may act until the grace would end, the first time within the policy's bounds."""
-    turn = step.turn
+    turn = begin_grace(step)
     until = turn.grace_end
     if not turn.has_returned and until is not None:
         now = step.at if turn.paused_at is None else turn.paused_at
@@ -23,7 +24,13 @@ def come_back(step: Step, _row: Row) -> None:
 
 def leave_again(step: Step, _row: Row) -> None:
     """Away again: the same grace, with the same end."""
-    step.seat.turn = step.turn._replace(deadline=step.turn.grace_end)
+    turn = step.turn
+    step.seat.turn = turn._replace(deadline=turn.grace_end, grace_uses=turn.grace_uses + 1)
+
+
+def leave_for_good(step: Step, _row: Row) -> None:
+    """Away once more than the policy allows: the grace is over at once."""
+    step.seat.turn = step.turn._replace(grace_end=step.at, deadline=step.at)
 
 
 def back_to_buffer(step: Step, _row: Row) -> None:

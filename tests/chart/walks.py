@@ -18,6 +18,7 @@ from statecharts import kernel
 from statecharts.chart import TABLE
 from statecharts.digests import short
 from statecharts.events import Event
+from statecharts.guards import QUESTIONS
 from statecharts.instants import SECOND
 from statecharts.kernel import Outcome
 from statecharts.lines import Line, State, Trigger
@@ -26,8 +27,9 @@ from statecharts.policy import WITHOUT_GRACE, Policy
 from statecharts.presence import Reset
 from statecharts.refusals import Refusal
 from statecharts.seat import Seat
-from statecharts.step import Interrupted, WakeUp
-from statecharts.surroundings import Interruption, Pause, Surroundings
+from statecharts.step import Interrupted, Step, WakeUp
+from statecharts.surroundings import Interruption, Surroundings
+from statecharts.tables import learned
 
 ADDA52 = policies.bundled().default
 POLICIES = tuple(
@@ -66,11 +68,34 @@ POLICIES = tuple(
             "covers_draws": True,
         },
         {"covers_bring_ins": True, "covers_draws": True, "connected_but_silent": "engine"},
+        {
+            "budget": {"seconds": 30, "per": "table"},
+            "grace_counts_from": "loss",
+            "grace_uses_per_turn": 1,
+            "free_check": "after_grace",
+            "all_in_protection": {"uses": 2, "not_for_reasons": ["kicked"]},
+        },
+        {
+            "grace_uses_per_hand": 1,
+            "grace_needs": "nothing",
+            "free_check": "never",
+            "all_in_protection": {"uses": 1},
+        },
+        {
+            "grace": [],
+            **WITHOUT_GRACE,
+            "time_bank_while_away": "always",
+            "all_in_protection": {"uses": 2},
+        },
     )
 )
 START = 1_800_000_000 * SECOND
 MAX_WALKS = 100_000
 STEPS = 20
+FURTHER = 6
+"""So many steps more where it goes on from where another has been."""
+REPEATED = 0.1
+"""How often an event is one that has come before."""
 
 
 @dataclass(frozen=True)
@@ -97,10 +122,15 @@ class Place(NamedTuple):
     around: Surroundings
     now: int
     policy: Policy
+    heard: tuple[Event, ...] = ()
+    """The latest events, any of which may come once more."""
 
 
-Places = dict[State, dict[bool, list[Place]]]
-"""By state, and by whether words about the turn end may still arrive: that is rare in some."""
+Places = dict[State, dict[tuple[str, ...], list[Place]]]
+"""By state, and by what would be answered at its deadline: a walk goes on from the rare as often as
+from the usual."""
+
+ASKED = ("player", "own_end", "bank", "grace", "check", "protection", "uses", "silence")
 
 
 @cache
@@ -121,6 +151,16 @@ def met() -> dict[str, Met]:
     return found
 
 
+def _answers(place: Place) -> tuple[str, ...]:
+    seat, around = place.seat, place.around
+    if seat.turn is None:
+        return ("account",) if around.table.accounts else ()
+    due = seat.turn.deadline or place.now
+    draft = Step(seat, WakeUp(due, due), due, due, place.policy, around, around.table)
+    still_arrive = bool(seat.turn.at_end) and place.now < (seat.turn.buffer_end or due)
+    return (str(still_arrive), *(QUESTIONS[asked].ask(draft) for asked in ASKED))
+
+
 class _Walk:
     def __init__(
         self,
@@ -133,28 +173,30 @@ class _Walk:
         self.chance = chance
         self.found = found
         self.places = places
-        self.seat, self.around, self.now, self.policy = place
+        self.seat, self.around, self.now, self.policy, self.heard = place
         self.turns = count()
         # Each walk has a taste for some events and for a pace, so that rare courses come soon.
         self.pace = chance.choice([0.1, 0.5, 2])
         self.taste = {trigger: 4 ** chance.randint(0, 3) for trigger in PAYLOADS}
         self.taste[Trigger.TURN_STARTED] = 4 ** chance.randint(0, 2)
+        self.wakes = 0.2
         if favourite is Trigger.DEADLINE:  # what comes of one is mostly a matter of presence
             favourite = chance.choice([Trigger.PLAYER_CONNECTED, Trigger.PLAYER_DISCONNECTED])
+            self.wakes = chance.choice([0.2, 0.6])
         if favourite in self.taste:
             self.taste[favourite] *= chance.choice([8, 512])
         self.lags = chance.sample([0, 0, 0, 0.2, 1, 5, 5, 25, 700], 3)
 
     def go(self) -> None:
-        for _ in range(STEPS):
+        for _ in range(FURTHER if self.heard else STEPS):
             deadline = self.seat.deadline
             kind = self.chance.random()
-            if kind < 0.2 and deadline is not None:
+            if kind < self.wakes and deadline is not None:
                 self.now = max(self.now, deadline)
                 self.step(WakeUp(deadline, self.now), deadline)
-            elif kind < 0.23:
+            elif kind < self.wakes + 0.03:
                 self.step(WakeUp(self.now - 1, self.now), self.now)
-            elif kind < 0.3:
+            elif kind < self.wakes + 0.1:
                 start = self.now - self.chance.choice([1, 30]) * SECOND
                 interruption = Interruption(start, self.now + self.chance.choice([0, 30]) * SECOND)
                 self.step(Interrupted(interruption), self.now)
@@ -168,7 +210,7 @@ class _Walk:
         reference = min(at, event.stamp) if isinstance(event, Event) else at
         if isinstance(event, Event):
             self.learn(event, reference)
-        before, result = self.seat, None
+        before, around, result = self.seat, self.around, None
         try:
             result = kernel.step(before, event, at, reference, self.policy, self.around)
         except Refusal as refusal:
@@ -180,36 +222,35 @@ class _Walk:
             result_or_refusal: Outcome | Refusal = refusal
         else:
             lines, result_or_refusal = result.lines, result
+            if result.table is not None:
+                self.around = self.around._replace(table=result.table)
             if result.seat.state is not before.state:
-                place = Place(result.seat, self.around, self.now, self.policy)
-                here, is_open = result.seat.turn, False
-                if here and here.at_end:
-                    is_open = here.buffer_end is None or self.now < here.buffer_end
+                place = Place(result.seat, self.around, self.now, self.policy, self.heard)
                 of_its_state = self.places.setdefault(result.seat.state, {})
-                of_its_state.setdefault(is_open, []).append(place)
+                of_its_state.setdefault(_answers(place), []).append(place)
             self.seat = result.seat
-        met_here = Met(before, event, at, reference, self.policy, self.around, result_or_refusal)
+        met_here = Met(before, event, at, reference, self.policy, around, result_or_refusal)
         self.found.setdefault(lines[0].id, met_here)
 
     def learn(self, event: Event, reference: int) -> None:
         """Note what the shard would note around the seat."""
-        table = self.around.table
-        if event.name is Trigger.HAND_ENDED:
-            ended = (*table.ended_hands, short(event.data.hand_id))
-            self.around = self.around._replace(table=table._replace(ended_hands=ended))
-        if event.name is Trigger.TABLE_CLOSED:
-            closings = ((short(event.source), event.stamp),)
-            self.around = self.around._replace(table=table._replace(closings=closings))
-        if event.name in (Trigger.TABLE_PAUSED, Trigger.TABLE_RESUMED):
-            is_over = event.name is Trigger.TABLE_RESUMED
-            pause = Pause(short(event.source), event.stamp, reference, is_over)
-            self.around = self.around._replace(table=table._replace(pause=pause))
+        if event.seat is None:
+            table = learned(self.around.table, event, reference)
+            self.around = self.around._replace(table=table)
         if event.name is Trigger.GATEWAY_RESET:
             reset = Reset(short(event.data.gateway), event.stamp, reference)
             self.around = self.around._replace(resets={reset.source: (reset,)})
 
     def event(self) -> Event:
         trigger = self.chance.choices(list(self.taste), weights=list(self.taste.values()))[0]
+        told = [event for event in self.heard if event.name is trigger]
+        if told and self.chance.random() < REPEATED:
+            return self.chance.choice(told)
+        event = self.new(trigger)
+        self.heard = (*self.heard, event)[-STEPS:]
+        return event
+
+    def new(self, trigger: Trigger) -> Event:
         of_table = trigger in OF_A_TABLE
         return Event(
             id="e",
@@ -261,6 +302,7 @@ class _Walk:
         data = {
             **ids,
             "seconds": one_of([1, 30]),
+            "reason": one_of([None, "closed", "kicked"]),
             "session_id": one_of(["s1", "s2", "s3"]),
             "sole": one_of([False, False, True]),
             "card": one_of(["As", "Kd", "2h", None]),

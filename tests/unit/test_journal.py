@@ -35,7 +35,8 @@ from actors.shards.deadlines import SeatKey
 from actors.shards.pictures import Known, Picture
 from actors.transport import Connection, Delivery, Message, Queue, Topology
 from statecharts.seat import Seat
-from statecharts.surroundings import Interruption, Table
+from statecharts.surroundings import Interruption
+from statecharts.tables import Table
 
 STREAM = "journal"
 KNOWN = policies.bundled()
