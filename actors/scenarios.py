@@ -17,7 +17,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from actors import policies
 from actors.shards.shard import Shard, refused
-from statecharts.decisions import DecisionMade, EventRefused, Output, SeatChanged, TurnUncovered
+from statecharts.decisions import (
+    DecisionMade,
+    EventRefused,
+    Output,
+    SeatAdvice,
+    SeatChanged,
+    TurnUncovered,
+)
 from statecharts.events import decode
 from statecharts.instants import SECOND, from_rfc3339, from_seconds, to_rfc3339
 from statecharts.lines import Trigger
@@ -52,6 +59,7 @@ class Scenario(BaseModel):
     uncovered: tuple[tuple[Seconds, str], ...] | None = None
     refused: tuple[tuple[Seconds, str], ...] | None = None
     time_bank_used: tuple[tuple[Seconds, Seconds], ...] | None = None
+    advice: tuple[tuple[Any, ...], ...] | None = None
 
     @field_validator("events", mode="before")
     @classmethod
@@ -181,6 +189,8 @@ def _left_out(name: str, data: Mapping[str, Any], seat: object) -> dict[str, Any
         Trigger.HAND_ENDED: {"hand_id": hand},
         Trigger.PLAYER_CONNECTED: {**player, "session_id": "s1"},
         Trigger.PLAYER_DISCONNECTED: {**player, "session_id": "s1"},
+        Trigger.PLAYER_AWAY: player,
+        Trigger.PLAYER_BACK: player,
         Trigger.SEAT_VACATED: player,
         Trigger.PROTECTION_RESET: player,
     }
@@ -245,6 +255,14 @@ def _uncovered(outputs: list[Output]) -> list[Entry]:
     ]
 
 
+def _advice(outputs: list[Output]) -> list[Entry]:
+    return [
+        [_seconds(one.at), one.advice, {"when": one.when, "seat": one.seat, "table": one.table_id}]
+        for one in outputs
+        if isinstance(one, SeatAdvice)
+    ]
+
+
 def _refused(outputs: list[Output]) -> list[Entry]:
     return [
         [_seconds(one.at), one.code.value, {}] for one in outputs if isinstance(one, EventRefused)
@@ -267,4 +285,5 @@ _KINDS: Mapping[str, Callable[[list[Output]], list[Entry]]] = {
     "uncovered": _uncovered,
     "refused": _refused,
     "time_bank_used": _time_bank_used,
+    "advice": _advice,
 }

@@ -33,6 +33,7 @@ STATES: Mapping[State, str] = {
 
 EVERY = tuple(State)
 OPEN = (ACTING, TIME_BANK, BUFFER, GRACE, RETURNED, DISCARDING)  # nothing is decided yet
+BETTING = (ACTING, TIME_BANK, BUFFER, GRACE, RETURNED)
 WITH_TURN = (*OPEN, AUTO_ACTION)
 PRESENCE = (Trigger.PLAYER_CONNECTED, Trigger.PLAYER_DISCONNECTED, Trigger.GATEWAY_RESET)
 
@@ -214,9 +215,9 @@ STARTS = (
 )  # fmt: skip
 
 ENDS = (
-    *go("acted", OPEN, Trigger.TURN_ACTED, {"turn": "this"}, IDLE, "close_turn",
+    *go("acted", OPEN, Trigger.TURN_ACTED, {"turn": "this"}, IDLE, "act",
         "I: he acted in time"),
-    *go("decision-played", AUTO_ACTION, Trigger.TURN_ACTED, {"turn": "this"}, IDLE, "close_turn",
+    *go("decision-played", AUTO_ACTION, Trigger.TURN_ACTED, {"turn": "this"}, IDLE, "act",
         "the engine has closed the turn"),
     *go("cancelled", WITH_TURN, Trigger.TURN_CANCELLED, {"turn": "this"}, IDLE, "close_turn",
         "the engine has called the turn off"),
@@ -291,6 +292,43 @@ CONNECTION: tuple[Link, ...] = (
     Link("away", "connected", (Trigger.PLAYER_CONNECTED,), "a session of his is live"),
 )  # fmt: skip
 
+# -- The status that a player sets himself
+
+STATUS = (Trigger.PLAYER_AWAY, Trigger.PLAYER_BACK)
+STATUSES = (
+    *ignore("status-known", EVERY, STATUS, {"status": "old"},
+            "a word as new or newer on that is known already"),
+    *note("status-noted", EVERY, STATUS, {"status": "new"}, "note_status",
+          "kept for the turns to come"),
+    *note("status-of-turn", OPEN, STATUS, {"status": "his"}, "answer_at_once",
+          "while he says that he is away, his turns are answered at once"),
+    *ignore("no-answer-here", (IDLE, AUTO_ACTION), Trigger.ANSWER, {}, "no answer is due here"),
+    *ignore("answer-has-moved", OPEN, Trigger.ANSWER, {"deadline": "moved"},
+            "the answer that this wake-up names is no longer due"),
+    *go("away-status-check", BETTING, Trigger.ANSWER, {"deadline": "due", "away_answer": "check"},
+        AUTO_ACTION, "decide", "he has said that he is away, and a check is free",
+        decision=(Action.CHECK, Rule.AWAY_STATUS)),
+    *go("away-status-fold", BETTING, Trigger.ANSWER, {"deadline": "due", "away_answer": "fold"},
+        AUTO_ACTION, "decide", "he has said that he is away",
+        decision=(Action.FOLD, Rule.AWAY_STATUS)),
+    *go("away-status-post", (ACTING, TIME_BANK), Trigger.ANSWER,
+        {"deadline": "due", "away_answer": "bring_in"},
+        AUTO_ACTION, "decide", "he has said that he is away, and the bring-in is his to post",
+        decision=(Action.POST, Rule.BRING_IN_POSTED)),
+    *go("away-status-stand-pat", (ACTING, TIME_BANK), Trigger.ANSWER,
+        {"deadline": "due", "away_answer": "draw"},
+        AUTO_ACTION, "decide", "he has said that he is away, so he stands pat",
+        decision=(Action.STAND_PAT, Rule.STOOD_PAT)),
+    *go("away-status-chosen-card", DISCARDING, Trigger.ANSWER,
+        {"deadline": "due", "away_answer": "discard", "card": "chosen"},
+        AUTO_ACTION, "decide", "he has said that he is away; the card that he has chosen goes",
+        decision=(Action.DISCARD, Rule.CHOSEN_CARD)),
+    *go("away-status-rightmost-card", DISCARDING, Trigger.ANSWER,
+        {"deadline": "due", "away_answer": "discard", "card": "none"},
+        AUTO_ACTION, "decide", "he has said that he is away; the rightmost card goes",
+        decision=(Action.DISCARD, Rule.RIGHTMOST_CARD)),
+)  # fmt: skip
+
 # -- Crazy Pineapple: choices of a card
 
 CHOICES = (
@@ -347,5 +385,14 @@ INTERRUPTIONS = (
             "the deadline lies outside the interruption"),
 )  # fmt: skip
 
-TABLE: tuple[Line, ...] = (*STARTS, *DEADLINES, *WORDS, *CHOICES, *ENDS, *CLOCK, *INTERRUPTIONS)
+TABLE: tuple[Line, ...] = (
+    *STARTS,
+    *DEADLINES,
+    *WORDS,
+    *STATUSES,
+    *CHOICES,
+    *ENDS,
+    *CLOCK,
+    *INTERRUPTIONS,
+)
 ROWS: tuple[Row, ...] = tuple(line for line in TABLE if isinstance(line, Row))

@@ -175,6 +175,34 @@ class TurnUncovered(OfATurn):
         return {**super().data(), "policy": self.policy.model_dump(), "reason": self.reason}
 
 
+class SeatAdvice(OfATurn):
+    """What the policy would have the backend do with a seat whose player does not come back.
+
+    `decisions` and `hands` count what was decided while he was away, since he last acted himself.
+    """
+
+    name = "seat.advice"
+
+    policy: PolicyName
+    advice: Literal["sit_out", "vacate"]
+    when: Literal["at_once", "hand_end"]
+    decisions: int
+    hands: int
+    at_most_seconds: float | None
+
+    def data(self) -> dict[str, Any]:
+        most = self.at_most_seconds
+        return {
+            **super().data(),
+            "policy": self.policy.model_dump(),
+            "advice": self.advice,
+            "when": self.when,
+            "decisions": self.decisions,
+            "hands": self.hands,
+            **({} if most is None else {"at_most_seconds": most}),
+        }
+
+
 class EventRefused(Output):
     """A message was refused; its original bytes are in the dead letters."""
 

@@ -10,9 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from statecharts import money
+from statecharts import money, statuses
 from statecharts.accounts import protection_left
-from statecharts.chart import BUFFER, DISCARDING, GRACE, RETURNED, WITH_TURN
+from statecharts.chart import (
+    ACTING,
+    BUFFER,
+    DISCARDING,
+    GRACE,
+    OPEN,
+    RETURNED,
+    TIME_BANK,
+    WITH_TURN,
+)
 from statecharts.digests import short
 from statecharts.graces import is_used_up
 from statecharts.instants import SECOND
@@ -66,6 +75,28 @@ def extension(step: Step) -> str:
     if made in step.seat.extensions:
         return "known"
     return turn_named(step, step.data.turn_id)
+
+
+def status(step: Step) -> str:
+    """What a player's word on whether he is away tells, and if the open turn hangs on it."""
+    said = step.status(away=step.event.name is Trigger.PLAYER_AWAY)
+    seat, here = step.seat, step.seat.turn
+    if not statuses.is_news(seat.statuses, said):
+        return "old"
+    if here is None or seat.state not in OPEN or short(here.player_id) != said.player:
+        return "new"
+    if here.policy.away_status == "not_offered":
+        return "new"
+    is_away = statuses.is_away(statuses.noted(seat.statuses, said), said.player)
+    return "his" if is_away != (here.answer_at is not None) else "new"
+
+
+def away_answer(step: Step) -> str:
+    """What is answered for one who has said that he is away."""
+    here = step.turn
+    if here.kind != "betting":
+        return here.kind
+    return "check" if not here.bet and here.policy.away_status == "check_else_fold" else "fold"
 
 
 def clock(step: Step) -> str:
@@ -316,6 +347,18 @@ def _with_turn(state: State, _: Trigger) -> bool:
     return state in WITH_TURN
 
 
+def _undecided(state: State, _: Trigger) -> bool:
+    return state in OPEN
+
+
+def _may_bet(state: State, _: Trigger) -> bool:
+    return state is not DISCARDING
+
+
+def _in_turn_time(state: State, _: Trigger) -> bool:
+    return state in (ACTING, TIME_BANK)
+
+
 def _in_discard(state: State, _: Trigger) -> bool:
     return state is DISCARDING
 
@@ -359,6 +402,24 @@ QUESTIONS: Mapping[str, Question] = {
         "unknown": "for a turn to come",
         "known": "an extension that is known",
     }, {"this": _with_turn}),
+    "status": Question(status, {
+        "his": "the open turn hangs on it",
+        "new": "a new word on his status",
+        "old": "an older word on his status",
+    }, {"his": _undecided}),
+    "away_answer": Question(away_answer, {
+        "check": "a free check is taken",
+        "fold": "a fold",
+        "bring_in": "the bring-in is posted",
+        "draw": "he stands pat",
+        "discard": "a card goes",
+    }, {
+        "check": _may_bet,
+        "fold": _may_bet,
+        "bring_in": _in_turn_time,
+        "draw": _in_turn_time,
+        "discard": _in_discard,
+    }),
     "clock": Question(clock, {"runs": "the clock runs", "stands": "the clock stands still"}),
     "kind": Question(kind, {
         "betting": "a betting turn",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal, Self, get_args
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from statecharts.instants import from_seconds
 from statecharts.ladder import Keys, Seconds
@@ -68,3 +68,39 @@ class AllInProtection(Keys):
 
     not_for_reasons: tuple[Reason, ...] = ()
     """Losses that are no disconnections, by the `reason` of the `player.disconnected`."""
+
+
+class Advice(Keys):
+    """Advice to the backend (`seat.advice`), given once until the player acts himself again.
+
+    It counts the decisions made for him while he was away, from his last action on.
+    """
+
+    advise: Literal["sit_out", "vacate"]
+    """To have him sit out, or to give his seat to others."""
+
+    after_decisions: Count | None = None
+    """After so many decisions.  An advice has this or `after_hands`."""
+
+    after_hands: Count | None = None
+    """After decisions in so many hands."""
+
+    when: Literal["at_once", "hand_end"] = "at_once"
+    """When the backend should follow it."""
+
+    at_most_seconds: AnySeconds | None = None
+    """For how long he may sit out before his seat is given to others; null is not said."""
+
+    @model_validator(mode="after")
+    def _counts_one(self) -> Self:
+        if (self.after_decisions is None) == (self.after_hands is None):
+            raise ValueError("an advice has either after_decisions or after_hands, and one of them")
+        if self.at_most_seconds is not None and self.advise != "sit_out":
+            raise ValueError("at_most_seconds is of sit_out alone")
+        return self
+
+    def is_reached(self, decisions: int, hands: int) -> bool:
+        """Say whether it is time for it."""
+        if self.after_decisions is not None:
+            return decisions >= self.after_decisions
+        return hands >= (self.after_hands or 0)

@@ -192,6 +192,18 @@ class PlayerDisconnected(Data):
     reason: Id | None = None
 
 
+class PlayerAway(Data):
+    """The player has said that he is away: he will not act."""
+
+    player_id: Id
+
+
+class PlayerBack(Data):
+    """He is there again."""
+
+    player_id: Id
+
+
 class SeatVacated(Data):
     """The player has left the seat."""
 
@@ -244,6 +256,8 @@ PAYLOADS: Mapping[Trigger, type[Data]] = {
     Trigger.CARD_CHOSEN: CardChosen,
     Trigger.PLAYER_CONNECTED: PlayerConnected,
     Trigger.PLAYER_DISCONNECTED: PlayerDisconnected,
+    Trigger.PLAYER_AWAY: PlayerAway,
+    Trigger.PLAYER_BACK: PlayerBack,
     Trigger.SEAT_VACATED: SeatVacated,
     Trigger.HAND_ENDED: HandEnded,
     Trigger.TABLE_CLOSED: TableClosed,

@@ -19,7 +19,7 @@ from statecharts.contradictions import Contradictions, contradictions
 from statecharts.digests import long
 from statecharts.instants import from_seconds
 from statecharts.ladder import GraceStep, Keys, Seconds
-from statecharts.limits import AllInProtection, Budget, Count
+from statecharts.limits import Advice, AllInProtection, Budget, Count
 from statecharts.pots import in_big_blinds
 
 Variant = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(variant_name)]
@@ -111,9 +111,17 @@ class Policy(Keys):
     """Who was away before his turn began and stays away: the `same` as one who left during it, or
     `no_grace` for him."""
 
+    away_status: Literal["not_offered", "check_else_fold", "fold"] = "not_offered"
+    """What is done, at once, in the turns of a player who has said that he is away
+    (`player.away`), until he says that he is back, or acts: a check where it is free, else a fold;
+    or always a `fold`.  Where it is `not_offered` what he says has no effect."""
+
     connected_but_silent: Literal["check_else_fold", "engine"] = "check_else_fold"
     """Who is connected at the turn end and has not acted: a check where it is free, else a fold; or
     nothing is decided and the turn is left to the `engine`."""
+
+    advice: tuple[Advice, ...] = ()
+    """What the backend is advised to do with a seat whose player does not come back."""
 
     @model_validator(mode="before")
     @classmethod

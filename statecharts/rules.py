@@ -47,6 +47,7 @@ class Rule(StrEnum):
     STOOD_PAT = "stood-pat"
     GRACE_USED_UP = "grace-used-up"
     ALL_IN_PROTECTED = "all-in-protected"
+    AWAY_STATUS = "away-status"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +132,12 @@ GROUNDS: Mapping[Rule, Ground] = {
         "ours",
         "You were disconnected when your time ran out and faced a bet; the disconnection time "
         "that you had was used up, so you were folded.",
+    ),
+    Rule.AWAY_STATUS: Ground(
+        Basis.OURS,
+        "ours",
+        "You had said that you were away, so your turn was answered at once: as the room says, "
+        "with a check where it was free, or a fold.",
     ),
     Rule.ALL_IN_PROTECTED: Ground(
         Basis.OURS,

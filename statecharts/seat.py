@@ -11,9 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from statecharts.lines import State
+from statecharts import presence
+from statecharts.lines import State, Trigger
 from statecharts.policy import Policy
-from statecharts.presence import Attendance, Session, Sessions, Status
+from statecharts.presence import Attendance, Session, Sessions
+from statecharts.statuses import Status, Statuses
 
 SNAPSHOT_VERSION = 1
 
@@ -108,13 +110,17 @@ class Turn(NamedTuple):
     """From when on the grace is taken from his budget."""
     protection_left: int | None = None
     """How often all-in protection is left, where the engine tells it."""
+    answer_at: int | None = None
+    """When it is answered for him, since he has said that he is away."""
     paused_at: int | None = None
     """Since when the table is paused; what was to come then is later by the length of the pause."""
 
     @property
     def runs_until(self) -> int | None:
-        """The deadline that runs; None once decided, and while the table is paused."""
-        return self.deadline if self.paused_at is None else None
+        """When the seat changes by itself; None once decided, and while the table is paused."""
+        if self.paused_at is not None:
+            return None
+        return self.deadline if self.answer_at is None else self.answer_at
 
 
 @dataclass(slots=True)
@@ -140,19 +146,28 @@ class Seat:
     """The hand for which `turn.uncovered` has been told."""
     extensions: tuple[Extension, ...] = ()
     """The latest extensions of turns, in order of arrival, whatever became of them."""
+    statuses: Statuses = ()
+    """The latest word of each player and source on whether he is away."""
 
     def copy(self) -> Seat:
         """Return a seat that can be changed without changing this one."""
         return Seat(
             self.table_id, self.number, self.state, self.seq, self.turn, self.sessions,
             self.closed_turns, self.latest_starts, self.choices, self.choices_from, self.departures,
-            self.uncovered_hand, self.extensions,
+            self.uncovered_hand, self.extensions, self.statuses,
         )  # fmt: skip
 
     def next_seq(self) -> int:
         """Count up, for the next thing that is published about this seat."""
         self.seq += 1
         return self.seq
+
+    @property
+    def wakes_for(self) -> Trigger:
+        """What the seat is woken for when its deadline is due."""
+        if self.turn is None or self.turn.answer_at is None:
+            return Trigger.DEADLINE
+        return Trigger.ANSWER
 
     @property
     def deadline(self) -> int | None:
@@ -168,6 +183,7 @@ def dump(seat: Seat) -> tuple[Any, ...]:
         None if turn is None else (*turn[:_POLICY], turn.policy.digest, *turn[_POLICY + 1 :]),
         seat.sessions, seat.closed_turns, seat.latest_starts, seat.choices, seat.choices_from,
         seat.departures, seat.uncovered_hand, seat.extensions,
+        seat.statuses,
     )  # fmt: skip
 
 
@@ -183,7 +199,7 @@ def load(snapshot: Sequence[Any], policies: Mapping[str, Policy]) -> Seat:
     try:
         (
             table_id, number, state, seq, turn, sessions, closed_turns, latest_starts, choices,
-            choices_from, departures, uncovered_hand, extensions,
+            choices_from, departures, uncovered_hand, extensions, statuses,
         ) = values  # fmt: skip
         return Seat(
             table_id, number, State(state), seq,
@@ -193,6 +209,7 @@ def load(snapshot: Sequence[Any], policies: Mapping[str, Policy]) -> Seat:
             tuple([Choice(*choice) for choice in choices]), choices_from,
             tuple([Departure(*departure) for departure in departures]), uncovered_hand,
             tuple([Extension(*extension) for extension in extensions]),
+            tuple([Status(*status) for status in statuses]),
         )  # fmt: skip
     except (TypeError, ValueError) as error:
         raise SnapshotError(f"a snapshot that cannot be read: {error}") from None
@@ -222,7 +239,7 @@ def _turn(snapshot: Sequence[Any], policies: Mapping[str, Policy]) -> Turn:
 def _sessions(snapshot: Sequence[Sequence[Any]]) -> Sessions:
     return tuple(
         [
-            Session(id_, player, source, stamp, since, Status(status), reason)
+            Session(id_, player, source, stamp, since, presence.Status(status), reason)
             for id_, player, source, stamp, since, status, reason in snapshot
         ]
     )

@@ -18,6 +18,7 @@ from statecharts.lines import Line, State, Trigger
 from statecharts.policy import Policy
 from statecharts.presence import Sessions, is_connected
 from statecharts.seat import Choice, Extension, Seat, Turn
+from statecharts.statuses import Status
 from statecharts.surroundings import Interruption, Surroundings
 from statecharts.tables import Table
 
@@ -122,6 +123,11 @@ class Step:
         return Extension(
             short(self.data.turn_id), self.source, self.stamp, from_seconds(self.data.seconds)
         )
+
+    def status(self, *, away: bool) -> Status:
+        """What the event says of whether a player is away."""
+        player_id = getattr(self.data, "player_id", None) or self.turn.player_id
+        return Status(short(player_id), self.source, self.stamp, self.reference, away)
 
     def connected(self) -> bool:
         """Whether the player on turn is connected, by all that is known now."""

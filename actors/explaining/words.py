@@ -287,6 +287,8 @@ _PHRASES: Mapping[str, Callable[[Facts, _Place], str]] = {
     "card.chosen": _chosen,
     "player.connected": _session,
     "player.disconnected": _session,
+    "player.away": _whole("player_id", "player {} says that he is away"),
+    "player.back": _whole("player_id", "player {} says that he is back"),
     "seat.vacated": _whole("player_id", "player {} has left the seat"),
     "hand.ended": _whole("hand_id", "hand {} is over"),
     "table.closed": lambda _facts, _place: "the table is closed",

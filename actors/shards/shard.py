@@ -251,7 +251,7 @@ class Shard:
         around = self._around(actor.seat.table_id)
         # In virtual time it is noticed when it is due, or when its turn is heard of after that.
         noticed = max(due, self._mark) if made is None else made
-        cause, policy = WakeUp(due, noticed), self.policies.default
+        cause, policy = WakeUp(due, noticed, actor.seat.wakes_for), self.policies.default
         self._step(actor, cause, due, policy, outputs, partial(actor.wake, cause, policy, around))
 
     def _step(

@@ -41,6 +41,8 @@ _FACTS: Mapping[Trigger, tuple[str, ...]] = {
     Trigger.CARD_CHOSEN: ("hand_id", "turn_id"),
     Trigger.PLAYER_CONNECTED: ("player_id", "session_id", "sole"),
     Trigger.PLAYER_DISCONNECTED: ("player_id", "session_id", "reason"),
+    Trigger.PLAYER_AWAY: ("player_id",),
+    Trigger.PLAYER_BACK: ("player_id",),
     Trigger.SEAT_VACATED: ("player_id",),
     Trigger.HAND_ENDED: ("hand_id",),
     Trigger.TABLE_CLOSED: (),

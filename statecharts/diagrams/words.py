@@ -16,6 +16,8 @@ HAPPENINGS: Mapping[Trigger, str] = {
     Trigger.PLAYER_CONNECTED: "news of the connection",
     Trigger.PLAYER_DISCONNECTED: "news of the connection",
     Trigger.GATEWAY_RESET: "news of the connection",
+    Trigger.PLAYER_AWAY: "he says that he is away",
+    Trigger.PLAYER_BACK: "he says that he is back",
     Trigger.SEAT_VACATED: "player left",
     Trigger.HAND_ENDED: "hand ended",
     Trigger.TABLE_CLOSED: "table closed",
@@ -23,6 +25,7 @@ HAPPENINGS: Mapping[Trigger, str] = {
     Trigger.TABLE_RESUMED: "table goes on",
     Trigger.PROTECTION_RESET: "all-in protection reset",
     Trigger.DEADLINE: "time over",
+    Trigger.ANSWER: "has said that he is away",
     Trigger.INTERRUPTION: "interruption",
 }
 

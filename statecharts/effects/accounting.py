@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from statecharts import graces
 from statecharts.accounts import MAX_PROTECTED
+from statecharts.decisions import PolicyName, SeatAdvice
 from statecharts.digests import short
 from statecharts.effects.shared import settle
 from statecharts.seat import Turn
@@ -43,3 +44,41 @@ def use_protection(step: Step) -> None:
     """Count one use of all-in protection."""
     account = step.account
     step.account = account._replace(protected=(*account.protected, step.at)[-MAX_PROTECTED:])
+
+
+def advise(step: Step) -> None:
+    """Count a decision made without the player, and give the advice that is due, once."""
+    turn, seat, account = step.turn, step.seat, step.account
+    policy = turn.policy
+    if not policy.advice:
+        return
+    hand = short(turn.hand_id)
+    account = account._replace(
+        decisions=account.decisions + 1,
+        decided_hands=account.decided_hands + (account.decided_hand != hand),
+        decided_hand=hand,
+    )
+    for number, advice in enumerate(policy.advice):
+        if number in account.advised:
+            continue
+        if not advice.is_reached(account.decisions, account.decided_hands):
+            continue
+        account = account._replace(advised=(*account.advised, number))
+        step.outputs.append(
+            SeatAdvice(
+                at=step.at,
+                table_id=seat.table_id,
+                seat=seat.number,
+                hand_id=turn.hand_id,
+                turn_id=turn.turn_id,
+                player_id=turn.player_id,
+                seq=seat.next_seq(),
+                policy=PolicyName(name=policy.name, digest=policy.digest),
+                advice=advice.advise,
+                when=advice.when,
+                decisions=account.decisions,
+                hands=account.decided_hands,
+                at_most_seconds=advice.at_most_seconds,
+            )
+        )
+    step.account = account

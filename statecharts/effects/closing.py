@@ -63,6 +63,7 @@ def forget(step: Step, _row: Row) -> None:
             accounts=accounts.session_over(step.table.accounts, player)
         )
     if not is_old:
+        seat.statuses = tuple(one for one in seat.statuses if player not in (None, one.player))
         seat.choices_from = max(seat.choices_from, step.reference)
     if player is not None:
         others = tuple(

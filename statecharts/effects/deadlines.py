@@ -5,7 +5,7 @@ from __future__ import annotations
 from statecharts import graces
 from statecharts.cards import rightmost
 from statecharts.decisions import DecisionMade, PolicyName
-from statecharts.effects.accounting import begin_grace, charge, use_protection
+from statecharts.effects.accounting import advise, begin_grace, charge, use_protection
 from statecharts.effects.presence import come_back
 from statecharts.effects.shared import attendance, bank_used, close, ending, settle
 from statecharts.instants import MILLISECOND
@@ -72,7 +72,9 @@ def decide(step: Step, row: Row) -> None:
     used = bank_used(step, row, turn)
     connected = step.connected()
     close(step, turn.turn_id)
-    seat.turn = turn._replace(deadline=None, at_end=(), bank_used=used, charged_from=None)
+    seat.turn = turn._replace(
+        deadline=None, at_end=(), bank_used=used, charged_from=None, answer_at=None
+    )
     step.outputs.append(
         DecisionMade(
             at=step.at,
@@ -93,6 +95,8 @@ def decide(step: Step, row: Row) -> None:
             late_ms=max(0, step.event.made - step.at) // MILLISECOND,
         )
     )
+    if not connected or rule is Rule.AWAY_STATUS:
+        advise(step)
 
 
 def _card_to_discard(turn: Turn) -> str:

@@ -50,6 +50,7 @@ def start_clock(step: Step, row: Row) -> None:
     credit = (deadline or 0) - (turn.deadline or 0) if row.source is State.TIME_BANK else 0
     step.seat.turn = turn._replace(
         paused_at=None,
+        answer_at=later(turn.answer_at),
         charged_from=None if turn.charged_from is None else turn.charged_from + pause,
         deadline=deadline,
         buffer_end=later(turn.buffer_end),
@@ -64,8 +65,11 @@ def start_clock(step: Step, row: Row) -> None:
 
 def move_turn_end(step: Step, row: Row) -> None:
     """Move the turn end, and keep who is there at its own instant."""
-    assert step.turn.deadline is not None  # noqa: S101 - the guard has compared it
-    step.seat.turn = ending(step, step.turn, step.turn.deadline)
+    assert isinstance(step.event, Interrupted)  # noqa: S101 - only an interruption moves
+    deadline = step.turn.deadline
+    assert deadline is not None  # noqa: S101 - nothing is decided yet
+    if settled(deadline, (step.event.interruption,)) != deadline:  # else the answer alone is moved
+        step.seat.turn = ending(step, step.turn, deadline)
     move_deadlines(step, row)
 
 
@@ -84,6 +88,7 @@ def move_deadlines(step: Step, row: Row) -> None:
     step.seat.turn = turn._replace(
         charged_from=None if turn.charged_from is None else turn.charged_from + later,
         deadline=deadline,
+        answer_at=moved(turn.answer_at),
         buffer_end=moved(turn.buffer_end),
         grace_end=moved(turn.grace_end),
         bank_credit=turn.bank_credit + credit,

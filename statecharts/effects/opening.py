@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statecharts import statuses
 from statecharts.decisions import PolicyName, TurnUncovered
 from statecharts.digests import short
 from statecharts.effects.shared import close, ending, settle
@@ -20,6 +21,9 @@ def open_turn(step: Step, _row: Row) -> None:
     turn_time = from_seconds(data.turn_seconds)
     over = step.reference + turn_time + _extended(step)
     paused_at = step.around.table.paused_at
+    is_away = step.policy.away_status != "not_offered" and statuses.is_away(
+        step.seat.statuses, short(data.player_id)
+    )
     turn = Turn(
         turn_id=data.turn_id,
         hand_id=data.hand_id,
@@ -32,6 +36,7 @@ def open_turn(step: Step, _row: Row) -> None:
         deadline=settle(step, over),
         told_connected=data.connected,
         turn_time=turn_time,
+        answer_at=settle(step, step.reference) if is_away else None,
         paused_at=None if paused_at is None else max(paused_at, step.reference),
         bank=0 if isinstance(data, DiscardTurn) else from_seconds(data.time_bank_seconds),
     )

@@ -17,11 +17,13 @@ from statecharts.rules import Action, Rule
 from statecharts.seat import dump
 from tests.chart.walks import met
 
-MOVES = (
-    Trigger.INTERRUPTION,
-    Trigger.TURN_EXTENDED,
-    Trigger.TABLE_PAUSED,
-    Trigger.TABLE_RESUMED,
+MOVERS = (
+    "move_turn_end",
+    "move_deadlines",
+    "extend_turn",
+    "stop_clock",
+    "start_clock",
+    "answer_at_once",
 )
 CELLS = list(itertools.product(State, Trigger))
 
@@ -64,7 +66,7 @@ def test_a_decision_leads_to_auto_action_and_only_a_deadline_makes_one() -> None
         decides = row.decision is not None
         assert decides == (row.target is State.AUTO_ACTION)
         assert decides == (row.effect == "decide")
-        assert not decides or row.trigger is Trigger.DEADLINE
+        assert not decides or row.trigger in (Trigger.DEADLINE, Trigger.ANSWER)
 
 
 @pytest.mark.parametrize("line", TABLE, ids=lambda line: line.id)
@@ -98,7 +100,7 @@ def _check_row(row: Row, state: State, outputs: list[object]) -> None:
         return
     assert state is (row.target or row.source)
     told = [(row.source, state, row.trigger)] if row.target is not None else []
-    if row.trigger in MOVES and row.target is None and row.effect != "keep_extension":
+    if row.effect in MOVERS:
         told.append((state, state, row.trigger))
     assert [(change.from_, change.to, change.trigger) for change in changes] == told
     assert [(one.action, one.rule) for one in decisions] == ([row.decision] if row.decision else [])

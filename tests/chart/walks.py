@@ -74,12 +74,17 @@ POLICIES = tuple(
             "grace_uses_per_turn": 1,
             "free_check": "after_grace",
             "all_in_protection": {"uses": 2, "not_for_reasons": ["kicked"]},
+            "away_status": "fold",
         },
         {
             "grace_uses_per_hand": 1,
             "grace_needs": "nothing",
             "free_check": "never",
             "all_in_protection": {"uses": 1},
+            "away_status": "check_else_fold",
+            "covers_bring_ins": True,
+            "covers_draws": True,
+            "advice": [{"advise": "vacate", "after_decisions": 1}],
         },
         {
             "grace": [],
@@ -193,9 +198,10 @@ class _Walk:
             kind = self.chance.random()
             if kind < self.wakes and deadline is not None:
                 self.now = max(self.now, deadline)
-                self.step(WakeUp(deadline, self.now), deadline)
+                self.step(WakeUp(deadline, self.now, self.seat.wakes_for), deadline)
             elif kind < self.wakes + 0.03:
-                self.step(WakeUp(self.now - 1, self.now), self.now)
+                wrong = self.chance.choice([Trigger.DEADLINE, Trigger.ANSWER])
+                self.step(WakeUp(self.now - 1, self.now, wrong), self.now)
             elif kind < self.wakes + 0.1:
                 start = self.now - self.chance.choice([1, 30]) * SECOND
                 interruption = Interruption(start, self.now + self.chance.choice([0, 30]) * SECOND)
@@ -203,7 +209,8 @@ class _Walk:
             else:
                 self.now += int(self.chance.choice([0, 0.2, 1, 4]) * self.pace * SECOND)
                 while self.seat.deadline is not None and self.seat.deadline < self.now:
-                    self.step(WakeUp(self.seat.deadline, self.now), self.seat.deadline)
+                    due = self.seat.deadline
+                    self.step(WakeUp(due, self.now, self.seat.wakes_for), due)
                 self.step(self.event(), self.now)
 
     def step(self, event: Event | WakeUp | Interrupted, at: int) -> None:
