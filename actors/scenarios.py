@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from actors import policies
 from actors.shards.shard import Shard, refused
 from statecharts.decisions import (
+    ConnectionStorm,
     DecisionMade,
     EventRefused,
     Output,
@@ -60,6 +61,7 @@ class Scenario(BaseModel):
     refused: tuple[tuple[Seconds, str], ...] | None = None
     time_bank_used: tuple[tuple[Seconds, Seconds], ...] | None = None
     advice: tuple[tuple[Any, ...], ...] | None = None
+    storms: tuple[tuple[Any, ...], ...] | None = None
 
     @field_validator("events", mode="before")
     @classmethod
@@ -255,11 +257,30 @@ def _uncovered(outputs: list[Output]) -> list[Entry]:
     ]
 
 
+def _storms(outputs: list[Output]) -> list[Entry]:
+    return [
+        [
+            _seconds(one.at),
+            one.lost,
+            one.open_turns,
+            {
+                "gateway": one.gateway,
+                "held_until": None if one.held_until is None else _seconds(one.held_until),
+            },
+        ]
+        for one in outputs
+        if isinstance(one, ConnectionStorm)
+    ]
+
+
+def _how(one: SeatAdvice) -> dict[str, Any]:
+    most = {} if one.at_most_seconds is None else {"at_most_seconds": one.at_most_seconds}
+    return {"when": one.when, **most, "seat": one.seat, "table": one.table_id}
+
+
 def _advice(outputs: list[Output]) -> list[Entry]:
     return [
-        [_seconds(one.at), one.advice, {"when": one.when, "seat": one.seat, "table": one.table_id}]
-        for one in outputs
-        if isinstance(one, SeatAdvice)
+        [_seconds(one.at), one.advice, _how(one)] for one in outputs if isinstance(one, SeatAdvice)
     ]
 
 
@@ -286,4 +307,5 @@ _KINDS: Mapping[str, Callable[[list[Output]], list[Entry]]] = {
     "refused": _refused,
     "time_bank_used": _time_bank_used,
     "advice": _advice,
+    "storms": _storms,
 }

@@ -203,6 +203,39 @@ class SeatAdvice(OfATurn):
         }
 
 
+class ConnectionStorm(Output):
+    """Many players of one policy have lost their connection at once, in one shard.
+
+    `lost` of `open_turns` players with an open turn, of all gateways or of `gateway` alone; where
+    the policy holds decisions, until `held_until`.
+    """
+
+    name = "connection.storm"
+
+    policy: PolicyName
+    gateway: str | None
+    lost: int
+    open_turns: int
+    within_seconds: float
+    held_until: int | None
+    tipped_by: str
+    """The table and seat whose loss made it one: no two shards have the same."""
+
+    def id(self) -> str:
+        return long(self.name, self.policy.digest, self.gateway or "", self.tipped_by, self.at)
+
+    def data(self) -> dict[str, Any]:
+        return {
+            "policy": self.policy.model_dump(),
+            "gateway": self.gateway,
+            "lost": self.lost,
+            "open_turns": self.open_turns,
+            "within_seconds": self.within_seconds,
+            "held_until": None if self.held_until is None else to_rfc3339(self.held_until),
+            "tipped_by": self.tipped_by,
+        }
+
+
 class EventRefused(Output):
     """A message was refused; its original bytes are in the dead letters."""
 

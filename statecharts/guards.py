@@ -216,6 +216,11 @@ def protection(step: Step) -> str:
     return "left" if protection_left(step.account, here.policy, here.protection_left) else "none"
 
 
+def storm(step: Step) -> str:
+    """Whether a storm holds what would be decided for one who is away; once in a turn."""
+    return "none" if step.turn.is_held or step.held_until() is None else "holds"
+
+
 def uses(step: Step) -> str:
     """Whether he may be away in the grace once more."""
     most = step.turn.policy.grace_uses_per_turn
@@ -468,6 +473,7 @@ QUESTIONS: Mapping[str, Question] = {
         "left": "all-in protection is left",
         "none": "no all-in protection",
     }),
+    "storm": Question(storm, {"none": "no storm holds it", "holds": "a storm holds it"}),
     "uses": Question(uses, {"left": "may leave once more", "none": "has left too often"}),
     "buffer": Question(buffer, {
         "passes": "a buffer is first",

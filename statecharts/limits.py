@@ -70,6 +70,27 @@ class AllInProtection(Keys):
     """Losses that are no disconnections, by the `reason` of the `player.disconnected`."""
 
 
+class StormRule(Keys):
+    """When it is a storm (`connection.storm`) that players lose their connection, and what then.
+
+    Counted in each shard, of the players with an open turn under the policy: all of them, and those
+    of each gateway.
+    """
+
+    share: Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False, strict=True)] = 0.5
+    """More than this share of them."""
+
+    within_seconds: Annotated[AnySeconds, Field(le=600)] = 10
+    """Lost within so many seconds."""
+
+    at_least_players: Count = 20
+    """And at least so many: few players are no storm."""
+
+    hold_seconds: Annotated[Seconds, Field(le=600)] = 0
+    """What would be decided for those who are away is held until so many seconds after the storm
+    began, once in a turn; 0 holds nothing."""
+
+
 class Advice(Keys):
     """Advice to the backend (`seat.advice`), given once until the player acts himself again.
 

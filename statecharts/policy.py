@@ -19,7 +19,7 @@ from statecharts.contradictions import Contradictions, contradictions
 from statecharts.digests import long
 from statecharts.instants import from_seconds
 from statecharts.ladder import GraceStep, Keys, Seconds
-from statecharts.limits import Advice, AllInProtection, Budget, Count
+from statecharts.limits import Advice, AllInProtection, Budget, Count, StormRule
 from statecharts.pots import in_big_blinds
 
 Variant = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(variant_name)]
@@ -119,6 +119,9 @@ class Policy(Keys):
     connected_but_silent: Literal["check_else_fold", "engine"] = "check_else_fold"
     """Who is connected at the turn end and has not acted: a check where it is free, else a fold; or
     nothing is decided and the turn is left to the `engine`."""
+
+    storm: StormRule = StormRule()
+    """Many players lost at once: when that is told, and whether decisions are held."""
 
     advice: tuple[Advice, ...] = ()
     """What the backend is advised to do with a seat whose player does not come back."""

@@ -110,6 +110,8 @@ class Turn(NamedTuple):
     """From when on the grace is taken from his budget."""
     protection_left: int | None = None
     """How often all-in protection is left, where the engine tells it."""
+    is_held: bool = False
+    """A storm has held what would have been decided."""
     answer_at: int | None = None
     """When it is answered for him, since he has said that he is away."""
     paused_at: int | None = None

@@ -16,9 +16,10 @@ from statecharts.events import Event
 from statecharts.instants import from_seconds
 from statecharts.lines import Line, State, Trigger
 from statecharts.policy import Policy
-from statecharts.presence import Sessions, is_connected
+from statecharts.presence import Sessions, is_connected, latest_loss
 from statecharts.seat import Choice, Extension, Seat, Turn
 from statecharts.statuses import Status
+from statecharts.storms import ANY_GATEWAY, held_until
 from statecharts.surroundings import Interruption, Surroundings
 from statecharts.tables import Table
 
@@ -128,6 +129,13 @@ class Step:
         """What the event says of whether a player is away."""
         player_id = getattr(self.data, "player_id", None) or self.turn.player_id
         return Status(short(player_id), self.source, self.stamp, self.reference, away)
+
+    def held_until(self) -> int | None:
+        """Until when a storm holds what would be decided for the player now; None if none does."""
+        turn = self.turn
+        heard = latest_loss(self.sessions(), short(turn.player_id))
+        gateway = ANY_GATEWAY if heard is None else heard.source
+        return held_until(self.around.storms, turn.policy, gateway, self.at)
 
     def connected(self) -> bool:
         """Whether the player on turn is connected, by all that is known now."""

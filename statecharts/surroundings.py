@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from statecharts.presence import Resets
+from statecharts.storms import Storm
 from statecharts.tables import Table
 
 
@@ -25,6 +26,7 @@ class Surroundings(NamedTuple):
     table: Table = Table()
     resets: Resets = MappingProxyType({})
     interruptions: tuple[Interruption, ...] = ()
+    storms: tuple[Storm, ...] = ()
 
 
 def settled(instant: int, interruptions: tuple[Interruption, ...]) -> int:

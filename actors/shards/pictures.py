@@ -18,6 +18,7 @@ from statecharts.accounts import Account
 from statecharts.policy import Policy
 from statecharts.presence import Reset
 from statecharts.seat import Seat
+from statecharts.storms import Storm
 from statecharts.surroundings import Interruption
 from statecharts.tables import Pause, ProtectionReset, Table
 
@@ -44,6 +45,7 @@ class Picture:
     seq_floor: int = 0
     swept: int = 0
     mark: int = 0
+    storms: tuple[Storm, ...] = ()
 
 
 def dump(picture: Picture) -> dict[str, Any]:
@@ -119,6 +121,7 @@ def dump_facts(picture: Picture) -> dict[str, Any]:
         "seq_floor": picture.seq_floor,
         "swept": picture.swept,
         "mark": picture.mark,
+        "storms": picture.storms,
     }
 
 
@@ -136,4 +139,5 @@ def load_facts(
         plain["seq_floor"],
         plain["swept"],
         plain["mark"],
+        tuple(Storm(*storm) for storm in plain["storms"]),
     )

@@ -6,7 +6,7 @@ same outputs.  `worker` feeds it from a broker, `simulate` from a file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -14,12 +14,13 @@ from functools import partial
 from actors.shards.deadlines import Deadlines, SeatKey
 from actors.shards.pictures import Known, Picture
 from actors.shards.seat_actor import SeatActor
+from actors.shards.storms import Storms
 from actors.stories.entries import Heard
 from actors.stories.story import of_turn
 from actors.stories.teller import Teller
 from actors.stories.timeline import Timeline
-from statecharts.chart import OPEN
-from statecharts.decisions import EventRefused, Output
+from statecharts.chart import OPEN, PRESENCE
+from statecharts.decisions import ConnectionStorm, EventRefused, Output, PolicyName
 from statecharts.digests import short
 from statecharts.events import Event
 from statecharts.instants import SECOND
@@ -80,6 +81,7 @@ class Shard:
         self.policies = policies
         self.max_clock_lag = max_clock_lag
         self.deadlines = Deadlines()
+        self.storms = Storms()
         self.faults: list[Exception] = []
         """Errors of ours, for the log; who has logged them clears the list."""
         self._teller = Teller() if timelines else None
@@ -168,11 +170,35 @@ class Shard:
             outcome = self._step(actor, heard, arrival, policy, outputs, act)
             if outcome is not None:
                 reasons.append(outcome.line.why if isinstance(outcome.line, Ignored) else None)
+        if event.name in PRESENCE:
+            outputs.extend(self._gathered(event, arrival, touched))
         if len(self.faults) > failed:
             raise Refusal(Code.FAILED, "a fault of ours kept us from taking it", event.identity)
         if event.seat is not None and reasons[0] is not None:
             return Applied(Verdict.IGNORED, outputs, reasons[0])
         return Applied(Verdict.APPLIED, outputs)
+
+    def _gathered(
+        self, event: Event, at: int, touched: Sequence[SeatActor]
+    ) -> Iterator[ConnectionStorm]:
+        """Yield the storms that a loss makes."""
+        if event.name is Trigger.PLAYER_CONNECTED or not touched:
+            return
+        gateway = event.source if event.name is Trigger.PLAYER_DISCONNECTED else event.data.gateway
+        for storm, policy, lost, open_turns in self.storms.gather(at, short(gateway)):
+            seat = touched[-1].seat
+            yield ConnectionStorm(
+                at=at,
+                table_id=None,
+                seat=None,
+                policy=PolicyName(name=policy.name, digest=policy.digest),
+                gateway=gateway if storm.gateway else None,
+                lost=lost,
+                open_turns=open_turns,
+                within_seconds=policy.storm.within_seconds,
+                held_until=storm.held_until if policy.storm.hold_seconds else None,
+                tipped_by=f"{seat.table_id}/{seat.number}",
+            )
 
     def _check_unique(self, event: Event) -> None:
         """Refuse a start whose turn stands in another seat: who decides it would be chance."""
@@ -285,11 +311,13 @@ class Shard:
                 self._teller.tell(actor, cause, outcome, policy, self._interruptions)
         key = (actor.seat.table_id, actor.seat.number)
         self.deadlines.set(key, actor.seat.deadline)
+        self.storms.see(key, actor.seat)
         self._changed_seats[key] = None
         return outcome
 
     def _around(self, table_id: str) -> Surroundings:
-        return Surroundings(self._tables[table_id].facts, self._resets, self._interruptions)
+        facts = self._tables[table_id].facts
+        return Surroundings(facts, self._resets, self._interruptions, self.storms.latest)
 
     # -- Timelines
 
@@ -352,6 +380,7 @@ class Shard:
                 if heard < before and actor.seat.state not in OPEN:
                     self._seq_floor = max(self._seq_floor, actor.seat.seq)
                     del entry.seats[number]
+                    self.storms.see((table_id, number), None)
                     self._changed_seats[table_id, number] = None
             if not entry.seats and entry.touched < before:
                 del self._tables[table_id]
@@ -396,6 +425,8 @@ class Shard:
                     actor.story = seat.story or begun
                 self._tables[table_id].seats[number] = actor
                 self.deadlines.set((table_id, number), seat.value.deadline)
+                self.storms.see((table_id, number), seat.value)
+        self.storms.latest = picture.storms
         self._resets = {}
         for reset in picture.resets:
             self._resets[reset.source] = (*self._resets.get(reset.source, ()), reset)
@@ -410,7 +441,7 @@ class Shard:
         resets = tuple(reset for known in self._resets.values() for reset in known)
         return Picture(
             seats, tables, resets, self._interruptions,
-            self._seq_floor, self._swept, self._mark,
+            self._seq_floor, self._swept, self._mark, self.storms.latest,
         )  # fmt: skip
 
     def _seat(self, key: SeatKey) -> Known[Seat] | None:

@@ -16,6 +16,8 @@ from statecharts.effects.deadlines import (
     enter_grace,
     enter_grace_at_once,
     enter_returned,
+    hold,
+    hold_at_end,
     start_bank,
 )
 from statecharts.effects.moves import (
@@ -45,6 +47,6 @@ EFFECTS: Mapping[str, Callable[[Step, Row], None]] = {
         enter_returned, decide, move_turn_end, move_deadlines, keep, come_back, leave_again,
         leave_for_good, back_to_buffer, choose, keep_choice, close_turn, remember_turn, leave,
         forget,        extend_turn, keep_extension, stop_clock, start_clock,
-        act, note_status, answer_at_once,
+        act, note_status, answer_at_once, hold, hold_at_end,
     )
 }  # fmt: skip

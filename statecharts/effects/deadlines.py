@@ -9,7 +9,7 @@ from statecharts.effects.accounting import advise, begin_grace, charge, use_prot
 from statecharts.effects.presence import come_back
 from statecharts.effects.shared import attendance, bank_used, close, ending, settle
 from statecharts.instants import MILLISECOND
-from statecharts.lines import Row
+from statecharts.lines import Row, Trigger
 from statecharts.rules import GROUNDS, Action, Basis, Rule
 from statecharts.seat import Turn
 from statecharts.step import Step, WakeUp
@@ -52,6 +52,36 @@ def enter_grace_at_once(step: Step, row: Row) -> None:
     """The turn end, where the policy has no buffer: the grace begins."""
     enter_buffer(step, row)
     enter_grace(step, row)
+
+
+def hold(step: Step, _row: Row) -> None:
+    """A storm holds what would be decided; none of that is taken from his budget."""
+    turn, until = step.turn, step.held_until()
+    assert until is not None  # noqa: S101 - the guard has asked it
+    charged_from = turn.charged_from
+    if charged_from is not None and turn.grace_end is not None:
+        charged_from += max(0, until - turn.grace_end)
+    until = settle(step, until)
+    step.seat.turn = turn._replace(
+        is_held=True, charged_from=charged_from, grace_end=until, deadline=until
+    )
+    step.moved_by = Trigger.DEADLINE
+
+
+def hold_at_end(step: Step, row: Row) -> None:
+    """The same at the turn end: he has until then to come back, although no grace is his."""
+    turn, until = step.turn, step.held_until()
+    assert until is not None  # noqa: S101 - the guard has asked it
+    until = settle(step, until)
+    step.seat.turn = turn._replace(
+        bank_used=bank_used(step, row, turn),
+        at_end=(),
+        buffer_end=step.at,
+        grace_end=until,
+        deadline=until,
+        is_held=True,
+        has_grace=True,
+    )
 
 
 def enter_returned(step: Step, row: Row) -> None:

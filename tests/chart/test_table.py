@@ -24,6 +24,7 @@ MOVERS = (
     "stop_clock",
     "start_clock",
     "answer_at_once",
+    "hold",
 )
 CELLS = list(itertools.product(State, Trigger))
 

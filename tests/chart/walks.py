@@ -28,6 +28,7 @@ from statecharts.presence import Reset
 from statecharts.refusals import Refusal
 from statecharts.seat import Seat
 from statecharts.step import Interrupted, Step, WakeUp
+from statecharts.storms import ANY_GATEWAY, Storm
 from statecharts.surroundings import Interruption, Surroundings
 from statecharts.tables import learned
 
@@ -75,6 +76,7 @@ POLICIES = tuple(
             "free_check": "after_grace",
             "all_in_protection": {"uses": 2, "not_for_reasons": ["kicked"]},
             "away_status": "fold",
+            "storm": {"hold_seconds": 60},
         },
         {
             "grace_uses_per_hand": 1,
@@ -91,6 +93,7 @@ POLICIES = tuple(
             **WITHOUT_GRACE,
             "time_bank_while_away": "always",
             "all_in_protection": {"uses": 2},
+            "storm": {"hold_seconds": 5},
         },
     )
 )
@@ -135,7 +138,7 @@ Places = dict[State, dict[tuple[str, ...], list[Place]]]
 """By state, and by what would be answered at its deadline: a walk goes on from the rare as often as
 from the usual."""
 
-ASKED = ("player", "own_end", "bank", "grace", "check", "protection", "uses", "silence")
+ASKED = ("storm", "player", "own_end", "bank", "grace", "check", "protection", "uses", "silence")
 
 
 @cache
@@ -202,6 +205,9 @@ class _Walk:
             elif kind < self.wakes + 0.03:
                 wrong = self.chance.choice([Trigger.DEADLINE, Trigger.ANSWER])
                 self.step(WakeUp(self.now - 1, self.now, wrong), self.now)
+            elif kind < self.wakes + 0.05:
+                storm = Storm.of(self.policy, ANY_GATEWAY, self.now)
+                self.around = self.around._replace(storms=(*self.around.storms, storm)[-4:])
             elif kind < self.wakes + 0.1:
                 start = self.now - self.chance.choice([1, 30]) * SECOND
                 interruption = Interruption(start, self.now + self.chance.choice([0, 30]) * SECOND)
