@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from statecharts.limits import Budget
-from statecharts.policy import Policy
 
 MAX_ACCOUNTS = 64
 MAX_PROTECTED = 64
@@ -97,15 +96,6 @@ def protection_reset(accounts: Accounts, player: int | None, at: int) -> Account
 def session_over(accounts: Accounts, player: int) -> Accounts:
     """Return the accounts after a player has left his seat."""
     return _each(accounts, player, _after_session)
-
-
-def protection_left(account: Account, policy: Policy, told: int | None) -> int:
-    """Return how often all-in protection is left; `told` is what the engine says of it."""
-    if policy.all_in_protection is None:
-        return 0
-    if told is not None:
-        return told
-    return max(0, policy.all_in_protection.uses - len(account.protected))
 
 
 def _after_session(one: Account) -> Account:

@@ -102,6 +102,11 @@ class OfATurn(Output):
         }
 
 
+def _told(**optional: float | None) -> dict[str, float]:
+    """Return what there is to tell."""
+    return {name: value for name, value in optional.items() if value is not None}
+
+
 class DecisionMade(OfATurn):
     """A decision for the player; `at` is its deadline, `late_ms` how long after it it was made."""
 
@@ -116,6 +121,10 @@ class DecisionMade(OfATurn):
     to_call: int | str | None
     time_bank_used_ms: int
     late_ms: int
+    budget_left_ms: int | None = None
+    """Of his disconnection time, under a policy that has a budget of it."""
+    protection_left: int | None = None
+    """How often all-in protection is left, under a policy that has it."""
 
     def id(self) -> str:
         """One decision per turn: the id of a turn's decision needs no more than the turn."""
@@ -134,6 +143,7 @@ class DecisionMade(OfATurn):
             "to_call": self.to_call,
             "time_bank_used_ms": self.time_bank_used_ms,
             "late_ms": self.late_ms,
+            **_told(budget_left_ms=self.budget_left_ms, protection_left=self.protection_left),
         }
 
 
@@ -149,9 +159,10 @@ class SeatChanged(OfATurn):
     connected: bool
     time_bank_used_ms: int | None = None
     """Told on the change that closes the turn: from an open state to decided or idle."""
+    budget_left_ms: int | None = None
+    """Told there too, under a policy that has a budget."""
 
     def data(self) -> dict[str, Any]:
-        used = self.time_bank_used_ms
         return {
             **super().data(),
             "from": self.from_.value,
@@ -159,7 +170,7 @@ class SeatChanged(OfATurn):
             "trigger": self.trigger.value,
             "until": None if self.until is None else to_rfc3339(self.until),
             "connected": self.connected,
-            **({} if used is None else {"time_bank_used_ms": used}),
+            **_told(time_bank_used_ms=self.time_bank_used_ms, budget_left_ms=self.budget_left_ms),
         }
 
 
@@ -191,7 +202,6 @@ class SeatAdvice(OfATurn):
     at_most_seconds: float | None
 
     def data(self) -> dict[str, Any]:
-        most = self.at_most_seconds
         return {
             **super().data(),
             "policy": self.policy.model_dump(),
@@ -199,7 +209,7 @@ class SeatAdvice(OfATurn):
             "when": self.when,
             "decisions": self.decisions,
             "hands": self.hands,
-            **({} if most is None else {"at_most_seconds": most}),
+            **_told(at_most_seconds=self.at_most_seconds),
         }
 
 

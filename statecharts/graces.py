@@ -5,7 +5,8 @@ Instants and times in microseconds.
 
 from __future__ import annotations
 
-from statecharts.accounts import Account
+from statecharts import accounts
+from statecharts.accounts import Account, Accounts
 from statecharts.digests import short
 from statecharts.presence import Sessions, latest_loss
 from statecharts.seat import Turn
@@ -18,6 +19,27 @@ def length(turn: Turn, account: Account) -> int:
     if policy.budget is None:
         return ladder
     return min(ladder, account.left(policy.budget, short(turn.hand_id)))
+
+
+def budget_left(known: Accounts, turn: Turn) -> int | None:
+    """Return what is left of the budget of the player on turn; None where there is none."""
+    budget = turn.policy.budget
+    if budget is None:
+        return None
+    return accounts.of(known, short(turn.player_id)).left(budget, short(turn.hand_id))
+
+
+def protection_left(account: Account, turn: Turn) -> int | None:
+    """Return how often all-in protection is left; None where there is none.
+
+    Where the engine has told it with the turn, that counts, less the use that this turn made.
+    """
+    protection = turn.policy.all_in_protection
+    if protection is None:
+        return None
+    if turn.protection_left is not None:
+        return turn.protection_left
+    return max(0, protection.uses - len(account.protected))
 
 
 def lost_at(turn: Turn, sessions: Sessions) -> int:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from statecharts import money, statuses
-from statecharts.accounts import protection_left
 from statecharts.chart import (
     ACTING,
     BUFFER,
@@ -23,7 +22,7 @@ from statecharts.chart import (
     WITH_TURN,
 )
 from statecharts.digests import short
-from statecharts.graces import is_used_up
+from statecharts.graces import is_used_up, protection_left
 from statecharts.instants import SECOND
 from statecharts.lines import State, Trigger, When
 from statecharts.payloads import DiscardTurn
@@ -213,7 +212,7 @@ def protection(step: Step) -> str:
     loss = latest_loss(step.sessions(), short(here.player_id))
     if loss is not None and loss.reason in rule.not_for_reasons:
         return "none"
-    return "left" if protection_left(step.account, here.policy, here.protection_left) else "none"
+    return "left" if protection_left(step.account, here) else "none"
 
 
 def storm(step: Step) -> str:

@@ -19,6 +19,7 @@ from statecharts.digests import short
 from statecharts.effects import EFFECTS
 from statecharts.effects.shared import bank_used
 from statecharts.events import Event
+from statecharts.graces import budget_left
 from statecharts.guards import holds
 from statecharts.instants import MILLISECOND
 from statecharts.limits import REASONS
@@ -135,6 +136,7 @@ def _apply(line: Line) -> Callable[[Step], None]:
 def _changed(draft: Step, row: Row, turn: Turn, connected: bool | None) -> SeatChanged:
     seat = draft.seat
     closes = row.source in OPEN and seat.state not in OPEN
+    left = budget_left(draft.table.accounts, turn) if closes else None
     return SeatChanged(
         at=draft.at,
         table_id=seat.table_id,
@@ -149,6 +151,7 @@ def _changed(draft: Step, row: Row, turn: Turn, connected: bool | None) -> SeatC
         until=seat.deadline,
         connected=draft.connected() if connected is None else connected,
         time_bank_used_ms=bank_used(draft, row, turn) // MILLISECOND if closes else None,
+        budget_left_ms=None if left is None else left // MILLISECOND,
     )
 
 

@@ -142,7 +142,8 @@ class Policy(Keys):
     @cached_property
     def digest(self) -> str:
         """A fingerprint of the rules: two policies that decide alike by their keys share it."""
-        return long(self.model_dump_json(exclude={"source"}))[:16]
+        # Without what is as it is where nothing is said, so that a key more changes no digest.
+        return long(self.model_dump_json(exclude={"source"}, exclude_defaults=True))[:16]
 
     @cached_property
     def buffer(self) -> int:

@@ -17,7 +17,7 @@ from statecharts.policy import Policy
 from statecharts.presence import Attendance, Session, Sessions
 from statecharts.statuses import Status, Statuses
 
-SNAPSHOT_VERSION = 1
+SNAPSHOT_VERSION = 2
 
 MAX_TURNS = 32
 MAX_SOURCES = 8

@@ -155,6 +155,29 @@ def _change(entry: Entry, place: _Place) -> Iterator[Line]:
     late = f"; noticed {lasting(entry['late_ms'] * MILLISECOND)} late" if "late_ms" in entry else ""
     why = shown(entry["why"] or entry["line"])
     yield Line(f"{INDENT}{clock(entry['at'])}, by {entry['trigger']}{late}: {why}", "dim")
+    yield from _left(entry)
+
+
+def _left(entry: Entry) -> Iterator[Line]:
+    if (left := entry.get("budget_left_ms")) is not None:
+        yield Line(
+            f"{INDENT}{lasting(left * MILLISECOND)} of his disconnection time is left", "dim"
+        )
+    if (left := entry.get("protection_left")) is not None:
+        yield Line(f"{INDENT}all-in protection is left {left} times", "dim")
+
+
+def _advice(entry: Entry, place: _Place) -> Iterator[Line]:
+    advice = {"sit_out": "have him sit out", "vacate": "give his seat to others"}
+    when = " at the hand's end" if entry["when"] == "hand_end" else ""
+    yield Line(
+        f"{place.when(entry['at'])}advice to the backend: "
+        f"{advice.get(entry['advice'], entry['advice'])}{when}"
+    )
+    yield Line(
+        f"{INDENT}after {entry['decisions']} decisions without him, in {entry['hands']} hands",
+        "dim",
+    )
 
 
 def _decision(entry: Entry, place: _Place) -> Iterator[Line]:
@@ -175,6 +198,7 @@ def _decision(entry: Entry, place: _Place) -> Iterator[Line]:
         f"{INDENT}rule {entry['rule']}, {basis}; due {clock(entry['deadline'])}, made {late} late"
     )
     yield Line(f'{INDENT}"{entry["sentence"]}"', "italic")
+    yield from _left(entry)
 
 
 def _interruption(entry: Entry, place: _Place) -> Iterator[Line]:
@@ -200,6 +224,7 @@ _TELLERS: Mapping[str, Tell] = {
     "change": _change,
     "decision": _decision,
     "interruption": _interruption,
+    "advice": _advice,
     "uncovered": _uncovered,
 }
 
@@ -225,6 +250,8 @@ def _started(facts: Facts, place: _Place) -> str:
             f"pots {pots}",
             f"big blind {facts['big_blind']}",
         ]
+    if "protection_left" in facts:
+        told.append(f"all-in protection left {facts['protection_left']} times, says the engine")
     if facts.get("time_bank_seconds"):
         told.append(f"time bank {facts['time_bank_seconds']:g} s")
     if "chosen" in facts:

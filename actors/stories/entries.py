@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from actors.stories.story import (
+    Advised,
     Change,
     Decision,
     Entry,
@@ -17,7 +18,7 @@ from actors.stories.story import (
     Uncovered,
 )
 from statecharts.chart import PRESENCE
-from statecharts.decisions import DecisionMade, SeatChanged, TurnUncovered
+from statecharts.decisions import DecisionMade, SeatAdvice, SeatChanged, TurnUncovered
 from statecharts.digests import short
 from statecharts.events import Event
 from statecharts.kernel import Outcome
@@ -156,7 +157,7 @@ def entries_of(
                     output.turn_id,
                     Change(
                         output.at, output.from_, output.to, output.trigger, output.until,
-                        row.id, output.connected, noticed,
+                        row.id, output.connected, noticed, output.budget_left_ms,
                     ),
                 )  # fmt: skip
         elif isinstance(output, DecisionMade):
@@ -165,8 +166,14 @@ def entries_of(
                 Decision(
                     output.at, output.at if noticed is None else noticed, output.action,
                     output.card, output.rule, output.basis, output.connected,
+                    output.budget_left_ms, output.protection_left,
                 ),
             )  # fmt: skip
+        elif isinstance(output, SeatAdvice):
+            yield (
+                output.turn_id,
+                Advised(output.at, output.advice, output.when, output.decisions, output.hands),
+            )
         elif isinstance(output, TurnUncovered):
             yield output.turn_id, Uncovered(output.at, output.reason)
 

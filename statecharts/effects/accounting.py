@@ -17,9 +17,10 @@ def begin_grace(step: Step) -> Turn:
     assert turn.grace_end is not None  # noqa: S101 - he has passed the turn end
     if turn.has_grace:
         return turn
-    hand = short(turn.hand_id)
-    account = step.account.in_hand(hand)
-    step.account = account._replace(hand_uses=account.hand_uses + 1)
+    account = step.account
+    if turn.policy.grace_uses_per_hand is not None:
+        account = account.in_hand(short(turn.hand_id))
+        step.account = account._replace(hand_uses=account.hand_uses + 1)
     turn = turn._replace(has_grace=True, charged_from=turn.buffer_end)
     if turn.policy.grace_counts_from == "loss":
         loss = graces.lost_at(turn, turn.at_end[-1].sessions)
@@ -42,8 +43,10 @@ def charge(step: Step) -> None:
 
 def use_protection(step: Step) -> None:
     """Count one use of all-in protection."""
-    account = step.account
+    account, turn = step.account, step.turn
     step.account = account._replace(protected=(*account.protected, step.at)[-MAX_PROTECTED:])
+    if turn.protection_left is not None:
+        step.seat.turn = turn._replace(protection_left=turn.protection_left - 1)
 
 
 def advise(step: Step) -> None:

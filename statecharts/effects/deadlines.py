@@ -101,6 +101,7 @@ def decide(step: Step, row: Row) -> None:
     turn, seat = step.turn, step.seat
     used = bank_used(step, row, turn)
     connected = step.connected()
+    left = graces.budget_left(step.table.accounts, turn)
     close(step, turn.turn_id)
     seat.turn = turn._replace(
         deadline=None, at_end=(), bank_used=used, charged_from=None, answer_at=None
@@ -123,6 +124,8 @@ def decide(step: Step, row: Row) -> None:
             to_call=turn.to_call,
             time_bank_used_ms=used // MILLISECOND,
             late_ms=max(0, step.event.made - step.at) // MILLISECOND,
+            budget_left_ms=None if left is None else left // MILLISECOND,
+            protection_left=graces.protection_left(step.account, turn),
         )
     )
     if not connected or rule is Rule.AWAY_STATUS:
