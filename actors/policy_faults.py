@@ -10,7 +10,6 @@ import yaml
 from pydantic import ValidationError
 
 from statecharts.contradictions import Contradictions
-from statecharts.ladder import GraceStep
 from statecharts.policy import Policy
 
 Place = tuple[str | int, ...]
@@ -94,7 +93,7 @@ def _reason(error: Mapping[str, Any], place: Place) -> str:
     key = place[-1] if place else ""
     match error["type"]:
         case "extra_forbidden":
-            known = [*(Policy if len(place) == 1 else GraceStep).model_fields]
+            known = [*_schema(place[:-1]).get("properties", {})]
             close = get_close_matches(str(key), known, 1)
             hint = f"did you mean {close[0]}?" if close else f"the keys are {', '.join(known)}"
             return f"there is no such key; {hint}"
@@ -114,6 +113,10 @@ def allowed(place: Place) -> str:
     >>> allowed(("buffer_seconds",))
     'a number from 0 to 86400'
     """
+    return _in_words(_schema(place))
+
+
+def _schema(place: Place) -> Mapping[str, Any]:
     schema: Mapping[str, Any] = _SCHEMA
     for part in place:
         schema = _resolved(schema)
@@ -121,7 +124,7 @@ def allowed(place: Place) -> str:
             schema = schema.get("items", {})
         else:
             schema = schema.get("properties", {}).get(part, {})
-    return _in_words(_resolved(schema))
+    return _resolved(schema)
 
 
 def _resolved(schema: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -138,16 +141,18 @@ def _in_words(schema: Mapping[str, Any]) -> str:
     if "enum" in schema:
         return " or ".join(map(str, schema["enum"]))
     match schema.get("type"):
-        case "number":
-            over = schema.get("exclusiveMinimum")
+        case "number" | "integer" as type_:
+            number = "a number" if type_ == "number" else "a whole number"
+            over, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
             least = f"from {schema['minimum']:g}" if over is None else f"above {over:g}, up"
-            return f"a number {least} to {schema['maximum']:.16g}"
+            most = f"to {schema['maximum']:.16g}" if below is None else f"to less than {below:g}"
+            return f"{number} {least} {most}"
         case "array":
             return f"a list, each {_in_words(_resolved(schema['items']))}"
-        case "object":
-            return "a mapping of keys"
         case "string":
             return _NAME if "pattern" in schema else "text"
+        case "boolean" | "object" as type_:
+            return "true or false" if type_ == "boolean" else "a mapping of keys"
     return ""
 
 

@@ -36,6 +36,8 @@ def contradictions(policy: Policy) -> Iterator[Contradiction]:
         yield from _with_a_grace(policy)
     else:
         yield from _without_a_grace(policy)
+    yield from _of_the_limits(policy)
+    yield from _of_the_advice(policy)
 
 
 def _with_a_grace(policy: Policy) -> Iterator[Contradiction]:
@@ -57,6 +59,35 @@ def _with_a_grace(policy: Policy) -> Iterator[Contradiction]:
             "max_seconds_after_return",
             f"{most:g} is below min_seconds_after_return, {policy.min_seconds_after_return:g}",
         )
+    if policy.grace_counts_from == "loss" and policy.buffer_seconds:
+        yield Contradiction(
+            "grace_counts_from",
+            "counted from the loss the grace runs already when the buffer begins: set "
+            "buffer_seconds to 0",
+        )
+    if policy.budget and policy.min_seconds_after_return:
+        yield Contradiction(
+            "min_seconds_after_return",
+            "would give more than `budget` has: leave one of them out",
+        )
+
+
+def _of_the_limits(policy: Policy) -> Iterator[Contradiction]:
+    budget = policy.budget
+    if budget is None:
+        return
+    if budget.per == "hand" and (budget.refill_every_hands or budget.refill_seconds):
+        yield Contradiction("budget", "is new for each hand, so nothing of it is ever refilled")
+    elif budget.refill_seconds is not None and budget.refill_every_hands is None:
+        yield Contradiction("budget", "has refill_seconds, but no refill_every_hands")
+    elif budget.refill_seconds is not None and budget.refill_seconds >= budget.seconds:
+        yield Contradiction("budget", "refill_seconds is all of it: leave refill_seconds out")
+
+
+def _of_the_advice(policy: Policy) -> Iterator[Contradiction]:
+    counted = [(one.advise, one.after_decisions, one.after_hands) for one in policy.advice]
+    if len(set(counted)) < len(counted):
+        yield Contradiction("advice", "the same advice stands there twice")
 
 
 def _without_a_grace(policy: Policy) -> Iterator[Contradiction]:
@@ -78,6 +109,10 @@ def _without_a_grace(policy: Policy) -> Iterator[Contradiction]:
         "min_seconds_after_return",
         "max_seconds_after_return",
         "away_before_turn",
+        "grace_counts_from",
+        "grace_uses_per_turn",
+        "grace_uses_per_hand",
+        "budget",
     ):
         if getattr(policy, key) != type(policy).model_fields[key].default:
             yield Contradiction(key, f"has no effect, since {NO_GRACE}: leave the key out")

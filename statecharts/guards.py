@@ -412,11 +412,11 @@ QUESTIONS: Mapping[str, Question] = {
         "old": "an older word on his status",
     }, {"his": _undecided}),
     "away_answer": Question(away_answer, {
-        "check": "a free check is taken",
-        "fold": "a fold",
-        "bring_in": "the bring-in is posted",
-        "draw": "he stands pat",
-        "discard": "a card goes",
+        "check": "answered with a check",
+        "fold": "answered with a fold",
+        "bring_in": "answered with the bring-in",
+        "draw": "answered by standing pat",
+        "discard": "answered with a discard",
     }, {
         "check": _may_bet,
         "fold": _may_bet,
@@ -454,9 +454,9 @@ QUESTIONS: Mapping[str, Question] = {
     }),
     "price": Question(price, {"free": "nothing to call", "bet": "a bet to call"}),
     "check": Question(check, {
-        "bet": "faces a bet",
-        "taken": "check is free, and taken",
-        "refused": "check is free, never taken",
+        "bet": "facing a bet",
+        "taken": "a free check is taken",
+        "refused": "no free check is taken",
     }),
     "bank": Question(bank, {"runs": "has a time bank", "none": "no time bank to run"}),
     "grace": Question(grace, {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from statecharts.ladder import GraceStep
+from statecharts.limits import Advice
 from statecharts.policy import Policy
 
 FORMATS: Mapping[str, str] = {"cash": "cash games", "tournament": "tournaments"}
@@ -48,13 +49,115 @@ def _extra_time(policy: Policy) -> str:
     after = "buffer" if policy.buffer_seconds else "turn time"
     told = [f"{_lasts(step)} {_pot(step)}" for step in steps]
     told.append(f"{_lasts(last)} {'in a larger one' if steps else 'whatever the pot'}")
-    text = f"From the end of the {after} on: {', '.join(told)}."
+    start = f"From the end of the {after} on"
+    if policy.grace_counts_from == "loss":
+        start = "From the moment of the loss on, be it before the turn"
+    text = f"{start}: {', '.join(told)}."
     if not steps:
         return text
     pot = "Main and side pots count together."
     if policy.pot_that_counts == "main":
         pot = "Only the main pot counts, not the side pots."
     return f"{text} {pot}"
+
+
+def _budget(policy: Policy) -> str:
+    budget = policy.budget
+    if budget is None:
+        return ""
+    per = {
+        "hand": "in a hand",
+        "session": "at a table, until he leaves his seat",
+        "table": "at a table, also if he leaves it and comes back",
+    }[budget.per]
+    counts = "his loss" if policy.grace_counts_from == "loss" else "where the extra time begins"
+    told = (
+        f"{seconds(budget.seconds)} of extra time for all his turns {per}. What a turn takes of it "
+        f"is the time from {counts} until the turn is over; who is back before his turn time is "
+        "over uses nothing."
+    )
+    every = budget.refill_every_hands
+    if every is None:
+        return told
+    much = "all of it" if budget.refill_seconds is None else seconds(budget.refill_seconds)
+    hands = "each hand" if every == 1 else f"{every} hands"
+    return f"{told} After {hands} {much} is back, never more than {seconds(budget.seconds)}."
+
+
+def _uses(policy: Policy) -> str:
+    told = []
+    if (most := policy.grace_uses_per_turn) is not None:
+        told.append(
+            f"He may be away in it {_times(most)} in one turn; who leaves once more is decided for."
+        )
+    if (most := policy.grace_uses_per_hand) is not None:
+        turns = "one turn" if most == 1 else f"{most} turns"
+        told.append(f"In a hand he has it in {turns} at the most.")
+    return " ".join(told)
+
+
+def _times(count: int) -> str:
+    return {1: "once", 2: "twice"}.get(count, f"{count} times")
+
+
+def _protection(policy: Policy) -> str:
+    protection = policy.all_in_protection
+    if protection is None:
+        return "None."
+    told = (
+        "Who would be folded to a bet because he is away, and has money in the pot, is all in for "
+        f"what he has paid: {_times(protection.uses)} for each player at a table, until the "
+        "backend resets it (protection.reset); where the engine tells how often it is left, that "
+        "counts."
+    )
+    if protection.not_for_reasons:
+        reasons = " or ".join(protection.not_for_reasons)
+        told += f" Not for a connection that was lost for the reason {reasons}."
+    return told
+
+
+def _away_status(policy: Policy) -> str:
+    if policy.away_status == "not_offered":
+        return ""
+    done = "a fold" if policy.away_status == "fold" else "a check if it is free, else a fold"
+    return (
+        f"Who says that he is away (player.away) is answered for at once: {done}; until he says "
+        "that he is back, or acts."
+    )
+
+
+def _advice(policy: Policy) -> str:
+    return " ".join(_advised(one) for one in policy.advice)
+
+
+def _advised(advice: Advice) -> str:
+    what = "he should sit out" if advice.advise == "sit_out" else "his seat should be given away"
+    if advice.at_most_seconds is not None:
+        what += f", for {seconds(advice.at_most_seconds)} at the most"
+    if advice.when == "hand_end":
+        what += ", when the hand is over"
+    if advice.after_decisions is not None:
+        count = advice.after_decisions
+        after = "a decision" if count == 1 else f"{count} decisions"
+    else:
+        count = advice.after_hands or 0
+        after = "a decision in a hand" if count == 1 else f"decisions in {count} hands"
+    return f"After {after} made while he was away the backend is told that {what}."
+
+
+def _storm(policy: Policy) -> str:
+    storm = policy.storm
+    told = (
+        f"If {storm.at_least_players} players or more, and more than {number(storm.share * 100)} "
+        f"percent of those on turn (of all, or of one gateway's), are lost within "
+        f"{seconds(storm.within_seconds)}, that is told (connection.storm)"
+    )
+    if not storm.hold_seconds:
+        return f"{told}; it changes no decision."
+    return (
+        f"{told}, and what would be decided for those who are away is held until "
+        f"{seconds(storm.hold_seconds)} after that, once in a turn."
+    )
 
 
 def _lasts(step: GraceStep) -> str:
@@ -174,16 +277,32 @@ def _discards(policy: Policy) -> str:
     return f"When the time is over {what}; in {', '.join(policy.covers_discards)}."
 
 
+def _others(policy: Policy) -> str:
+    told = []
+    if policy.covers_bring_ins:
+        told.append("A bring-in is posted when the time is over.")
+    if policy.covers_draws:
+        told.append("Who does not draw in time stands pat.")
+    return " ".join(told)
+
+
 HEADINGS: Mapping[str, Callable[[Policy], str]] = {
     "Games": _games,
     "Extra time": _extra_time,
+    "Budget": _budget,
+    "Limits": _uses,
     "Buffer": _buffer,
     "Money in the pot": _money,
     "Time bank": _time_bank,
     "On return": _on_return,
     "When it is over": _over,
+    "All-in protection": _protection,
     "Away before the turn": _away_before,
     "Connected but silent": _silent,
+    "Says he is away": _away_status,
     "Discards": _discards,
+    "Bring-ins and draws": _others,
+    "Afterwards": _advice,
+    "Many at once": _storm,
 }
 """In the order in which a turn meets them; a heading that does not concern a policy is empty."""

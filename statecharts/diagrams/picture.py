@@ -1,7 +1,8 @@
 """The one intermediate form that every picture is drawn from: the table's changes of state.
 
 Three things are done so that it can be read, and each follows from the table alone.  What happens
-in every open state alike leaves from the box around them.  What is asked at the turn end, in the
+in every open state alike, and the answer for one who has said that he is away, leaves from the box
+around them.  What is asked at the turn end, in the
 same words after the turn time and after the time bank, is drawn once, behind a diamond.  And all
 that leads from one place to another is one edge with several cases.  Lines that keep the state are
 no edges.
@@ -122,7 +123,7 @@ def _at_turn_end(rows: Iterable[Row], state: State) -> tuple[Row, ...]:
 
 
 def _is_turn_end(row: Row) -> bool:
-    asks = row.when.keys() & {"grace", "own_end"}
+    asks = row.when.keys() & {"grace", "own_end", "kind"}
     return row.trigger is Trigger.DEADLINE and bool(asks) and row.target is not None
 
 
@@ -169,6 +170,10 @@ def _direct(rows: tuple[Row, ...], junctions: Mapping[Asked, str]) -> Iterator[E
             here = _at_turn_end(rows, row.source)
             case = Case(happens, told(row.source, _common(here)))
             yield Edge(row.source, junctions[_asked(here)], Kind.TURN, (case,))
+        elif row.trigger is Trigger.ANSWER and row.target is not None:
+            # Due in every open state alike; what is answered hangs on the turn.
+            case = Case(happens, told(row.source, row.when), _decides(row))
+            yield Edge(OPEN_TURN, row.target, _kind(row), (case,))
         elif row.target is not None:
             case = Case(happens, told(row.source, row.when), _decides(row))
             yield Edge(row.source, row.target, _kind(row), (case,))

@@ -50,6 +50,9 @@ EXPECTED: When = {
     "own_end": "there",
     "silence": "decided",
     "kind": "betting",
+    "storm": "none",
+    "protection": "none",
+    "uses": "left",
     "start": ("uncovered", "discard", "turn"),
 }
 """Answers that a picture leaves out because nobody would expect another; the table has them."""
@@ -89,5 +92,10 @@ def told(state: State, when: When) -> tuple[str, ...]:
 
 def _words(when: When) -> Iterator[str]:
     for asked, wanted in when.items():
+        known = QUESTIONS[asked].answers
         answers = (wanted,) if isinstance(wanted, str) else wanted
-        yield " or ".join(QUESTIONS[asked].answers[answer] for answer in answers)
+        others = [words for answer, words in known.items() if answer not in answers]
+        if len(others) == 1 < len(answers):
+            yield f"not: {others[0]}"
+        else:
+            yield " or ".join(known[answer] for answer in answers)

@@ -128,7 +128,7 @@ def test_an_independent_processor_reads_the_scxml() -> None:
 
 def test_the_turn_in_the_scxml_asks_the_connections_region() -> None:
     text = render(Format.SCXML)
-    assert "In('away') and check_is_free" in text
+    assert "In('away') and no_storm_holds_it and check_is_free" in text
     assert set(re.findall(r"In\('(\w+)'\)", text)) == set(CONNECTION_STATES)
 
 
@@ -226,7 +226,7 @@ def test_what_only_one_open_state_does_otherwise_leaves_the_box() -> None:
         for edge in picture(table).turn.edges
         if edge.kind is Kind.OFF
     }
-    assert off[OPEN_TURN] == {"new turn", "player left", "table closed"}
+    assert off[OPEN_TURN] == {"new turn", "turn called off", "player left", "table closed"}
     assert off["acting"] == {"hand ended"}
     assert off["buffer"] == {"buffer over"}
 

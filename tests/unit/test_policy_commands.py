@@ -53,20 +53,47 @@ SAID = {
         "Not needed",
         "Used up first, whether he is away or not",
         "a fold, even where a check is free",
+        "his seat should be given away",
     ],
     "ninestacks-tournament": ["None.", "Used up first", "plays on", "a check if it is free, else"],
     "betonline": ["30 seconds", "Needed for the extra time", "a check if it is free, else a fold"],
     "sportsbook": [
         "30 seconds in a pot of up to 100 big blinds (exactly 100 included), 60 seconds in a",
         "a fold, even where a check is free",
+        "he should sit out, for 600 seconds at the most",
     ],
     "sportsbook-tournament": ["Tournaments.", "None.", "a fold, even where a check is free"],
-    "relax": ["20 seconds", "Not needed", "runs even if a check is free", "does not run"],
+    "relax": [
+        "20 seconds",
+        "Not needed",
+        "runs even if a check is free",
+        "does not run",
+        "when the hand is over",
+    ],
     "pokermagnet": [
         "twice the turn time (20, 40 or 60 seconds for turns of 10, 20 or 30)",
         "10 seconds more to act, whatever was left",
+        "After decisions in 2 hands made while he was away",
     ],
-    "gridpoker": ["Tournaments.", "None.", "a check if it is free, else a fold"],
+    "gridpoker": [
+        "Tournaments.",
+        "None.",
+        "a check if it is free, else a fold",
+        "After a decision made while he was away the backend is told that he should sit out",
+    ],
+    "ggpoker": [
+        "From the moment of the loss on, be it before the turn: 120 seconds",
+        "120 seconds of extra time for all his turns at a table",
+        "After 30 hands all of it is back, never more than 120 seconds",
+        "Not needed",
+        "a fold, even where a check is free",
+    ],
+    "partypoker-classic": [
+        "None. Who is away when his turn time is over is decided for at once",
+        "is all in for what he has paid: once for each player at a table, until the backend resets",
+        "Not for a connection that was lost for the reason background or kicked",
+        "a check if it is free, else a fold",
+    ],
 }
 
 
@@ -132,7 +159,7 @@ def test_every_key_has_a_heading_and_rules_that_it_concerns() -> None:
 def test_policies_that_differ_differ_under_a_heading(one: str, other: str) -> None:
     found = [*differences(KNOWN[one], KNOWN[other])]
     assert bool(found) == (one != other)
-    assert all(each.rules for each in found)
+    assert all(each.rules or each.keys == ("advice",) for each in found)
 
 
 def test_the_schema_describes_every_key() -> None:

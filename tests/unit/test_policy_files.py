@@ -87,6 +87,34 @@ MALFORMED = [
         ),
     ),
     (
+        "name: x\ngrace: [{seconds: 15}]\nbudget:\n  seconds: 120\n  per: week\n",
+        (5, "budget, per", "must be hand or session or table"),
+    ),
+    (
+        "name: x\ngrace: [{seconds: 15}]\nbudget: {seconds: 120, per: table, refill_hands: 30}\n",
+        (3, "budget, refill_hands", "there is no such key; did you mean refill_every_hands?"),
+    ),
+    (
+        "name: x\ngrace: [{seconds: 15}]\nall_in_protection: {uses: 1.5}\n",
+        (3, "all_in_protection, uses", "must be a whole number from 1 to 10000"),
+    ),
+    (
+        "name: x\ngrace: [{seconds: 15}]\nstorm:\n  share: 1\n",
+        (4, "storm, share", "must be a number above 0, up to less than 1"),
+    ),
+    (
+        "name: x\ngrace: [{seconds: 15}]\nadvice:\n  - {advise: sit_out}\n",
+        (
+            4,
+            "advice, number 1",
+            "an advice has either after_decisions or after_hands, and one of them",
+        ),
+    ),
+    (
+        "name: x\ngrace: [{seconds: 15}]\ncovers_draws: maybe\n",
+        (3, "covers_draws", "must be true or false"),
+    ),
+    (
         "name: x\ngrace: [{seconds: 15}]\nmax_seconds_after_return: 0\n",
         (3, "max_seconds_after_return", "must be a number above 0, up to 86400"),
     ),
@@ -111,6 +139,31 @@ CONTRADICTIONS = [
     ("grace: []", "buffer_for: away", "has no effect"),
     ("grace: []", "max_seconds_after_return: 10", "has no effect"),
     ("grace: []", "away_before_turn: no_grace", "has no effect"),
+    ("grace: []", "grace_counts_from: loss", "has no effect"),
+    ("grace: []", "grace_uses_per_turn: 1", "has no effect"),
+    ("grace: []", "grace_uses_per_hand: 1", "has no effect"),
+    ("grace: []", "budget: {seconds: 9, per: hand}", "has no effect"),
+    ("grace: [{seconds: 15}]", "grace_counts_from: loss", "set buffer_seconds to 0"),
+    (
+        "{grace: [{seconds: 15}], buffer_seconds: 0",
+        "budget: {seconds: 9, per: hand, refill_every_hands: 2}",
+        "new for each hand",
+    ),
+    (
+        "grace: [{seconds: 15}]",
+        "budget: {seconds: 9, per: table, refill_seconds: 2}",
+        "no refill_every_hands",
+    ),
+    (
+        "grace: [{seconds: 15}]",
+        "budget: {seconds: 9, per: table, refill_every_hands: 2, refill_seconds: 9}",
+        "leave refill_seconds out",
+    ),
+    (
+        "grace: [{seconds: 15}]",
+        "advice: [{advise: vacate, after_hands: 2}, {advise: vacate, after_hands: 2}]",
+        "twice",
+    ),
     ("grace: [{seconds: 15}]", "pot_that_counts: main", "the size of the pot decides nothing"),
     ("{grace: [{seconds: 15}], buffer_seconds: 0", "buffer_for: away", "there is no buffer"),
 ]
