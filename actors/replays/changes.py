@@ -103,6 +103,24 @@ class Comparison:
         return sum(len(change.turns) for change in self.changes)
 
     @property
+    def decided_alone(self) -> tuple[int, int]:
+        """How many turns one policy decides while the player acts himself under the other.
+
+        He was back, and acted, within time that only the other gives him.  First those that the one
+        policy decides, then the reverse.
+        """
+        kinds = [(pair.one.answer.kind, pair.other.answer.kind) for pair in self.turns.values()]
+        return kinds.count((Kind.DECIDED, Kind.ACTED)), kinds.count((Kind.ACTED, Kind.DECIDED))
+
+    @property
+    def is_uncovered(self) -> bool:
+        """Whether neither policy covers any of the turns."""
+        return all(
+            pair.one.answer.kind is pair.other.answer.kind is Kind.UNCOVERED
+            for pair in self.turns.values()
+        )
+
+    @property
     def moved(self) -> list[int]:
         """By how much answers that stay the same come later, or earlier, where they do."""
         return [pair.later for pair in self.turns.values() if pair.is_same and pair.later]

@@ -11,7 +11,7 @@ import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -41,47 +41,56 @@ class _Played:
     facts: Mapping[str, Any]
 
 
-def load(paths: Sequence[Path]) -> list[Record]:
-    """Read the hands of files, or the bundled ones if there are none; raises RecordError."""
+@dataclass(frozen=True, slots=True)
+class Hand:
+    """A hand as it was played; its name is that of its file, and its number there."""
+
+    name: str
+    variant: str
+    turns: tuple[_Played, ...]
+
+
+def load(paths: Sequence[Path]) -> list[Hand]:
+    """Read the hands of files, or the bundled ones if there are none.
+
+    Raises RecordError for a file that cannot be read, has no hand with blinds, or has one that
+    cannot be played.
+    """
     if not paths:
-        return records.bundled()
-    found = []
+        return [_played(record) for record in records.bundled()]
+    found: list[Hand] = []
     for path in paths:
         of_file = records.read(path)
         if not of_file:
             raise RecordError(f"{path}: no hand with blinds in it")
-        found += of_file
+        for record in of_file:
+            try:
+                found.append(_played(record))
+            except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:
+                raise RecordError(f"{path}: {record.name}: cannot be played: {error}") from None
     return found
 
 
 def lines(
-    hands: Sequence[Record], habits: Habits, *, seed: int, times: int, as_format: Format
+    hands: Sequence[Hand], habits: Habits, *, seed: int, times: int, as_format: Format
 ) -> Iterator[bytes]:
-    """Yield the events of all hands, each `times` times, as lines for `seatwarden simulate`.
-
-    Raises RecordError for a hand that cannot be played.
-    """
+    """Yield the events of all hands, each `times` times, as lines for `seatwarden simulate`."""
     table = _Table(habits, as_format)
-    for record in hands:
-        turns = _turns(record)
-        name = record.name.replace(" ", "-")
+    for hand in hands:
         for time in range(1, times + 1):
-            chance = random.Random(f"{seed}/{record.name}/{time}")  # noqa: S311 - no secrets
-            yield from table.hand(f"{name}#{time}" if times > 1 else name, turns, record, chance)
+            chance = random.Random(f"{seed}/{hand.name}/{time}")  # noqa: S311 - no secrets
+            yield from table.hand(f"{hand.name}#{time}" if times > 1 else hand.name, hand, chance)
 
 
-def _turns(record: Record) -> list[_Played]:
-    """Play a hand as recorded and return its turns, those of one moment one after another."""
+def _played(record: Record) -> Hand:
+    """Play a hand as recorded, and return its turns, those of one moment one after another."""
     game, played = Game(record), []
     forced: dict[int, Decimal] = {}
-    try:
-        while turns := game.next():
-            for turn in turns:
-                played.append(_Played(record.seats[turn.player], _facts(turn, forced)))
-                game.play_record(turn)
-    except (ValueError, TypeError, LookupError, InvalidOperation, AttributeError) as error:
-        raise RecordError(f"hand {record.name}: cannot be played: {error}") from None
-    return played
+    while turns := game.next():
+        for turn in turns:
+            played.append(_Played(record.seats[turn.player], _facts(turn, forced)))
+            game.play_record(turn)
+    return Hand(record.name.replace(" ", "-"), record.variant, tuple(played))
 
 
 def _facts(turn: Turn, forced: dict[int, Decimal]) -> dict[str, Any]:
@@ -104,17 +113,15 @@ class _Table:
         self._ids = count(1)
         self._id = ""
 
-    def hand(
-        self, hand: str, turns: Sequence[_Played], record: Record, chance: random.Random
-    ) -> Iterator[bytes]:
-        """Yield the events of one hand."""
+    def hand(self, hand_id: str, hand: Hand, chance: random.Random) -> Iterator[bytes]:
+        """Yield the events of one hand, under an id that is no other hand's."""
         self._id = f"table-{next(self._tables)}"
-        for number, turn in enumerate(turns, 1):
-            ids = {"hand_id": hand, "turn_id": f"{hand}/{number}"}
-            about = {**ids, "variant": record.variant, "format": self._format, **turn.facts}
+        for number, turn in enumerate(hand.turns, 1):
+            ids = {"hand_id": hand_id, "turn_id": f"{hand_id}/{number}"}
+            about = {**ids, "variant": hand.variant, "format": self._format, **turn.facts}
             yield from self._turn(turn.seat, about, chance)
             self._start += self._slot
-        ended = self._line(Trigger.HAND_ENDED, self._start - _LEAD, {"hand_id": hand})
+        ended = self._line(Trigger.HAND_ENDED, self._start - _LEAD, {"hand_id": hand_id})
         yield ended[1]
 
     def _turn(self, seat: int, about: dict[str, Any], chance: random.Random) -> Iterator[bytes]:

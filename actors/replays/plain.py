@@ -35,6 +35,8 @@ def plain(answered: Answered) -> dict[str, Any]:
             "earlier": _spread(later for later in found.moved if later < 0),
         },
         "changed": found.changed,
+        "decided_by_a_and_played_by_himself_under_b": found.decided_alone[0],
+        "decided_by_b_and_played_by_himself_under_a": found.decided_alone[1],
         "changes": [_change(change, answered.reasons) for change in found.changes],
         "differences": [
             {"heading": one.heading, "keys": list(one.keys), "a": one.one, "b": one.other}

@@ -10,6 +10,7 @@ from statistics import median
 
 from actors.explaining.spelling import shown
 from actors.policy_commands.comparing import differences
+from actors.policy_commands.sentences import FORMATS
 from actors.replays.changes import Change, Pair, Spread, spread
 from actors.replays.endings import Kind
 from actors.replays.question import Answered
@@ -44,7 +45,9 @@ def _record(answered: Answered) -> Iterator[str]:
         f"{_many(len(found.waiting.one), 'hand')}, {_many(len(found.turns), 'turn')}; "
         f"at {found.with_absence} of them the player was away for a time"
     )
-    told = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in answered.record.items())
+    told = ", ".join(
+        f"{name.replace('_', ' ')} {_number(value)}" for name, value in answered.record.items()
+    )
     yield from _wrapped("replayed: ", told, 10)
     if found.refused:
         line, reason = found.refused[0]
@@ -65,9 +68,9 @@ def _uncovered(answered: Answered) -> Iterator[str]:
         for detail, number in sorted(why.items()):
             hint = ""
             if detail == "format":
-                covered = " and ".join(policy.covers_formats)
+                covered = " and ".join(FORMATS[name] for name in policy.covers_formats)
                 hint = f"; it is for {covered} alone, and --format says what these hands are"
-            whose = "their engine's, and no waiting is counted for them"
+            whose = "the engine's, and no waiting is counted for them"
             told = f"{label} does not cover {_many(number, 'turn')} ({detail}): {whose}{hint}"
             yield from _wrapped("", told, 2)
 
@@ -86,17 +89,24 @@ def _endings(answered: Answered) -> Iterator[str]:
 def _alike(answered: Answered) -> Iterator[str]:
     found = answered.comparison
     alike = len(found.turns) - found.changed
+    if found.is_uncovered:
+        yield "There is nothing to compare: neither policy covers any of these turns."
+        return
     if not found.changed:
         yield f"Nothing changes: all {_many(alike, 'turn')} end alike."
     else:
         yield f"{_many(found.changed, 'turn')} of {len(found.turns)} change; {alike} end alike."
+    one, other = answered.labels
+    for number, decides, lets in zip(found.decided_alone, (one, other), (other, one), strict=True):
+        if number:
+            yield f"{_many(number, 'turn')} that {decides} decides, the player ends under {lets}."
     for word, moved in (
         ("later", [later for later in found.moved if later > 0]),
         ("earlier", [-later for later in found.moved if later < 0]),
     ):
         if moved:
             yield (
-                f"Of those that end alike, {len(moved)} do so {word} under {answered.labels[1]}: "
+                f"{len(moved)} of those that end alike end {word} under {other}: "
                 f"by {_s(median(moved))} s in the middle, {_s(max(moved))} s at the most."
             )
 
@@ -213,6 +223,10 @@ def _wrapped(head: str, told: str, indent: int) -> Iterable[str]:
 
 def _many(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _number(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else shown(value)
 
 
 def _s(microseconds: float) -> str:
