@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from actors.cli import app
+from actors.replays import hands
 
 HANDS = Path(__file__).parents[2] / "actors" / "demo" / "hands"
 NO_SUCH_CARD = """
@@ -22,6 +23,10 @@ starting_stacks = [100, 100]
 actions = ['p2 cc', 'p1 cc', 'd db QzQzQz', 'p1 cc']
 """
 SOME = ("--hands", str(HANDS / "made.phhs"))
+
+
+BUNDLED, MADE = hands.load([]), hands.load([HANDS / "made.phhs"])
+TURNS, MADE_TURNS = (sum(len(hand.turns) for hand in dealt) for dealt in (BUNDLED, MADE))
 
 
 def call(*arguments: str, given: bytes = b"") -> Result:
@@ -42,7 +47,7 @@ def test_the_bundled_hands_give_the_same_bytes_twice() -> None:
     first, second = (call("adda52", "sportsbook") for _ in range(2))
     assert first.exit_code == 0
     assert first.stdout_bytes == second.stdout_bytes
-    assert "69 hands, 693 turns" in first.stdout
+    assert f"{len(BUNDLED)} hands, {TURNS} turns" in first.stdout
     assert "check, check-available -> fold, no-free-check" in first.stdout
     assert "because of: When it is over" in first.stdout
     assert "this room folds a disconnected player also where a check is free" in " ".join(
@@ -58,17 +63,17 @@ def test_another_seed_makes_up_other_connections() -> None:
 
 def test_a_policy_changes_nothing_against_itself() -> None:
     told = call("relax", "relax")
-    assert "Nothing changes: all 693 turns end alike." in told.stdout
+    assert f"Nothing changes: all {TURNS} turns end alike." in told.stdout
     same = found("relax", "relax")
     assert (same["changed"], same["changes"], same["differences"]) == (0, [], [])
     assert same["waiting_seconds_per_hand"]["added"] == {
-        "count": 69, "median": 0, "mean": 0, "least": 0, "most": 0,
+        "count": len(BUNDLED), "median": 0, "mean": 0, "least": 0, "most": 0,
     }  # fmt: skip
 
 
 def test_the_numbers_of_a_comparison_add_up() -> None:
     told = found("adda52", "ninestacks", "--times", "2", *SOME)
-    assert told["hands"] == 26
+    assert (told["hands"], told["turns"]) == (2 * len(MADE), 2 * MADE_TURNS)
     for side in ("a", "b"):
         assert sum(ending[side] for ending in told["endings"]) == told["turns"]
     assert told["same"] + told["changed"] == told["turns"]
@@ -110,7 +115,7 @@ def test_the_events_can_be_kept_and_replayed(tmp_path: Path) -> None:
 def test_what_a_policy_does_not_cover_is_told_and_the_format_can_be_said() -> None:
     both = ("sportsbook-tournament", "gridpoker", *SOME)
     told = " ".join(call(*both).stdout.split())
-    assert "sportsbook-tournament does not cover 55 turns (format)" in told
+    assert f"sportsbook-tournament does not cover {MADE_TURNS} turns (format)" in told
     assert "it is for tournaments alone, and --format says" in told
     assert "There is nothing to compare: neither policy covers any of these turns." in told
     as_tournament = found(*both, "--format", "tournament")
