@@ -98,16 +98,20 @@ def compare(
         bool, typer.Option("--json", help="One JSON object, with every turn that changes.")
     ] = False,
 ) -> None:
-    """Tell what policy B would decide otherwise than A, and why, on the same hands.
+    """Tell what policy B would decide otherwise than A on the same hands, and why.
 
-    Both replay exactly the same events.  A turn ends with the policy's decision, or with the
-    player's own action if that arrives first; the hand goes its recorded way whatever is decided.
-    Without --events the hands are real ones and the connections made up.  With --events, what
-    followed from the decision of the day ends no turn: the engine's playing of it, the next turn,
-    the end of the hand.  The same inputs give the same bytes.
+    Both replay exactly the same events.  A turn ends with the policy's
+    decision, or with the player's own action if that arrives first.  The hand
+    goes its recorded way whatever is decided.
 
-    Waiting is counted from the end of a turn's own time to the turn's end, time banks included;
-    turns that one of the policies does not cover are left out of it.
+    Without --events the hands are real ones, and the connections made up by
+    chance.  With --events, what followed from the decision of the day ends no
+    turn: the engine's playing of it, the next turn, the end of the hand.
+
+    Waiting is counted from the end of a turn's own time to the turn's end, time
+    banks included; turns that one of the policies does not cover are left out.
+
+    The same inputs give the same bytes.
     """
     given = {
         name

@@ -9,11 +9,17 @@ from typing import Any
 import pytest
 
 from actors import policies
+from actors.demo import deals, pace, records
+from actors.demo.engine import Engine
+from actors.demo.rehearsal import rehearse
+from actors.demo.sent import Sent
 from actors.replays.changes import Comparison, compare
 from actors.replays.endings import Kind
 from actors.replays.reasons import reasons
 from actors.replays.recorded import RecordingError, Stimulus, read
 from actors.replays.replay import replay
+from actors.shards.shard import Shard
+from statecharts.decisions import DecisionMade
 from statecharts.instants import SECOND, from_rfc3339, from_seconds, to_rfc3339
 from statecharts.policy import Policy
 
@@ -268,3 +274,32 @@ def test_nothing_changes_and_nothing_is_to_be_explained_under_the_same_policy() 
     found = compare(replay(recorded, same, 0), replay(recorded, same, 0))
     assert found.changes == []
     assert reasons(found, same, same, recorded, 0) == {}
+
+
+# -- A whole evening
+
+
+def test_a_recorded_evening_is_decided_as_it_was_and_every_turn_ends_under_any_policy() -> None:
+    engine = Engine(
+        deals.all_of(records.bundled(), 8), run="x", seed=3, pace=pace.ACCELERATED,
+        policy=KNOWN["adda52"], start=START,
+    )  # fmt: skip
+    sent, made = [], {}
+    for one in rehearse(engine, Shard(policies.bundled())):
+        if isinstance(one, Sent):
+            sent.append(one)
+        elif isinstance(one, DecisionMade):
+            made[one.table_id, one.turn_id] = (one.action.value, one.rule.value, one.at)
+    sent.sort(key=lambda one: one.arrival)
+    recorded = read([one.line for one in sent], "evening")
+    for name in ("adda52", "ninestacks", "pokermagnet", "gridpoker"):
+        replayed = replay(recorded, KNOWN[name], 5 * SECOND)
+        assert replayed.endings.keys() == replayed.turns.keys()
+        assert not [turn for turn in replayed.endings.values() if turn.answer.kind is Kind.OFF]
+        if name == "adda52":
+            decided = {
+                key: (ending.answer.action, ending.answer.rule, ending.at)
+                for key, ending in replayed.endings.items()
+                if ending.answer.kind is Kind.DECIDED
+            }
+            assert decided == made
