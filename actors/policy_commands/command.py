@@ -12,6 +12,7 @@ import yaml
 
 from actors import policies, policy_faults
 from actors.policies import PolicyError
+from actors.policy_commands.compare import compare
 from actors.policy_commands.comparing import differences
 from actors.policy_commands.sentences import explained
 from statecharts.policy import Policy
@@ -96,6 +97,7 @@ def register(app: typer.Typer) -> None:
         ("explain", explain),
         ("check", check),
         ("diff", diff),
+        ("compare", compare),
         ("schema", schema),
     ):
         app.command(name)(command)
