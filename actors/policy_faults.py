@@ -52,6 +52,12 @@ def read(text: str) -> tuple[Policy | None, tuple[Fault, ...]]:
     return (None if found else policy), tuple(sorted(found))
 
 
+def line_of(key: str, text: str) -> int:
+    """Return in which line of a policy file's text, which can be read, a key stands."""
+    _, root = _loaded(text)
+    return 1 if root is None else _line(root, (key,))
+
+
 def _loaded(text: str) -> tuple[object, yaml.Node | None]:
     """Return what a YAML text says, and the nodes that know their lines."""
     loader = yaml.SafeLoader(text)

@@ -98,8 +98,8 @@ class Difference:
     came: list[Any]
 
 
-def load(path: Path) -> tuple[Policies, tuple[Scenario, ...]]:
-    """Read a file; raises ScenarioError, or PolicyError for the policy that it names."""
+def load(path: Path, folder: Path | None = None) -> tuple[Policies, tuple[Scenario, ...]]:
+    """Read a file, which may name the policies of a folder; raises ScenarioError, PolicyError."""
     try:
         raw = yaml.safe_load(path.read_text("utf-8"))
         file = _File.model_validate(raw)
@@ -113,8 +113,9 @@ def load(path: Path) -> tuple[Policies, tuple[Scenario, ...]]:
             kinds = ", ".join(_KINDS)
             raise ScenarioError(f"{path}: {scenario.name!r} expects nothing: give one of {kinds}")
     if isinstance(file.policy, str):
-        return policies.find(file.policy, path.parent), file.scenarios
-    return policies.with_default(policies.build(file.policy, f"{path}: policy")), file.scenarios
+        return policies.find(file.policy, folder, beside=path.parent), file.scenarios
+    written = policies.build(file.policy, f"{path}: policy")
+    return policies.with_default(written, folder), file.scenarios
 
 
 def play(scenario: Scenario, known: Policies) -> list[Difference]:

@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 import typer
 import yaml
 
-from actors import policies, policy_faults
+from actors import policies, policy_files
 from actors.policies import PolicyError
 from actors.policy_commands.compare import compare
 from actors.policy_commands.comparing import differences
@@ -20,22 +20,42 @@ from statecharts.policy import Policy
 UNUSABLE = 2
 _WIDTH = 100
 _INDENT = 22
+_INSTEAD = " (instead of the bundled one)"
 
-Name = Annotated[str, typer.Argument(metavar="NAME|FILE", help="A bundled policy, or a file.")]
+Name = Annotated[str, typer.Argument(metavar="NAME|FILE", help="A policy, or a policy file.")]
+FolderOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--policies",
+        metavar="DIR",
+        envvar="SEATWARDEN_POLICIES",
+        help="A folder of policy files, beside the bundled ones.",
+    ),
+]
 
 
-def list_() -> None:
-    """List the bundled policies: name, formats, and where the room has published its own."""
-    known = policies.bundled().by_name
-    width = max(map(len, known))
-    for name, policy in sorted(known.items()):
-        formats = ", ".join(policy.covers_formats)
-        typer.echo(f"{name:<{width}}  {formats:<16}  {policy.source}")
+def list_(folder: FolderOption = None) -> None:
+    """List the policies: name, formats, and where the room has published its own.
+
+    For those of your folder the last column tells the file.
+    """
+    try:
+        own = policies.own(folder)
+    except PolicyError as error:
+        _stop(str(error))
+    bundled = policies.bundled().by_name
+    width = max(map(len, {**bundled, **own}))
+    for name in sorted({**bundled, **own}):
+        policy = own[name].policy if name in own else bundled[name]
+        source = policy.source
+        if name in own:
+            source = f"{own[name].path}{_INSTEAD if name in bundled else ''}"
+        typer.echo(f"{name:<{width}}  {', '.join(policy.covers_formats):<16}  {source}")
 
 
-def show(policy: Name) -> None:
+def show(policy: Name, folder: FolderOption = None) -> None:
     """Print a policy's effective keys as YAML, those too that its file leaves out."""
-    found = _found(policy)
+    found = _found(policy, folder)
     keys = found.model_dump(mode="json")
     keys["grace"] = [step.model_dump(mode="json", exclude_none=True) for step in found.grace]
     typer.echo(f"# digest {found.digest}")
@@ -44,33 +64,43 @@ def show(policy: Name) -> None:
         typer.echo(yaml.safe_dump({key: _plain(value)}, default_flow_style=flow), nl=False)
 
 
-def explain(policy: Name) -> None:
+def explain(policy: Name, folder: FolderOption = None) -> None:
     """Tell a policy in plain sentences, with its numbers."""
-    found = _found(policy)
+    found = _found(policy, folder)
     typer.echo(f"{found.name}{f'  ({found.source})' if found.source else ''}")
     for heading, told in explained(found):
         typer.echo(_wrapped(heading, told))
 
 
 def check(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A policy file.")],
+    path: Annotated[
+        Path, typer.Argument(metavar="FILE|DIR", help="A policy file, or a folder of such.")
+    ],
 ) -> None:
-    """Tell every fault of a policy file: line, key, what is allowed.  Exit 2 if there is any."""
-    try:
-        text = file.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        _stop(f"{file}: cannot be read: {error}")
-    found, faults = policy_faults.read(text)
+    """Tell every fault: line, key, what is allowed.  Exit 2 if there is any.
+
+    Those of a folder are checked together: two with the same name are a fault too.
+    """
+    if path.is_dir():
+        files, faults = policy_files.read_folder(path)
+    else:
+        file, faults = policy_files.read_file(path)
+        files = (file,) if file else ()
     for fault in faults:
-        typer.echo(f"{file}:{fault.line}: {fault.key}: {fault.reason}")
-    if found is None:
+        typer.echo(str(fault))
+    for file in files:
+        name, digest = file.policy.name, file.policy.digest
+        instead = _INSTEAD if path.is_dir() and name in policies.bundled().by_name else ""
+        typer.echo(f"{file.path}: fine; policy {name}, digest {digest}{instead}")
+    if faults:
         raise typer.Exit(UNUSABLE)
-    typer.echo(f"{file}: fine; policy {found.name}, digest {found.digest}")
+    if not files:
+        typer.echo(f"{path}: no policy files (*{', *'.join(policy_files.SUFFIXES)})")
 
 
-def diff(one: Name, other: Name) -> None:
+def diff(one: Name, other: Name, folder: FolderOption = None) -> None:
     """Tell in plain words in what two policies differ, and which rules that concerns."""
-    left, right = _found(one), _found(other)
+    left, right = _found(one, folder), _found(other, folder)
     for found in differences(left, right):
         typer.echo(f"{found.heading} ({', '.join(found.keys)})")
         names = (left.name, right.name) if left.name != right.name else (one, other)
@@ -121,9 +151,9 @@ def _wrapped(heading: str, told: str) -> str:
     )
 
 
-def _found(name_or_path: str) -> Policy:
+def _found(name_or_path: str, folder: Path | None) -> Policy:
     try:
-        return policies.find(name_or_path).default
+        return policies.find(name_or_path, folder).default
     except PolicyError as error:
         _stop(str(error))
 

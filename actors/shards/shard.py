@@ -79,6 +79,7 @@ class Shard:
         `timelines`: tell them, for whoever takes them (`take_timelines`).
         """
         self.policies = policies
+        """For turns that begin; may be replaced between two calls.  An open turn has its own."""
         self.max_clock_lag = max_clock_lag
         self.deadlines = Deadlines()
         self.storms = Storms()
@@ -250,11 +251,21 @@ class Shard:
     def _policy(self, event: Event) -> Policy:
         name = event.data.policy if event.name is Trigger.TURN_STARTED else None
         policy = self.policies.named(name)
+        if policy is None and self._knows_turn(event):
+            policy = self.policies.default  # not looked at: a repeated start opens nothing
         if policy is None:
             known = ", ".join(sorted(self.policies.by_name))
             detail = f"data.policy: there is no policy {name!r}; there are: {known}"
             raise Refusal(Code.INVALID, detail, event.identity)
         return policy
+
+    def _knows_turn(self, event: Event) -> bool:
+        """Say whether a start repeats one that was taken before its policy was removed."""
+        return any(
+            (actor.seat.turn and actor.seat.turn.turn_id == event.data.turn_id)
+            or short(event.data.turn_id) in actor.seat.closed_turns
+            for actor in self._seat_of(event)
+        )
 
     # -- Steps
 

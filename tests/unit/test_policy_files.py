@@ -195,7 +195,7 @@ def test_every_fault_of_a_file_is_told_in_order_of_lines() -> None:
 def test_a_file_that_the_service_is_to_use_is_refused_with_the_lines(tmp_path: Path) -> None:
     file = tmp_path / "house.yaml"
     file.write_text("name: x\ngrace: [{seconds: -1}]\nbuffer_seconds: soon\n")
-    with pytest.raises(PolicyError, match=r"line 2: grace, .*line 3: buffer_seconds: must be"):
+    with pytest.raises(PolicyError, match=r"yaml:2: grace, .*\n.*yaml:3: buffer_seconds: "):
         policies.find(str(file))
 
 
