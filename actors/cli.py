@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, NoReturn
@@ -17,8 +19,10 @@ from actors.explaining import command as explaining
 from actors.logs import make_log
 from actors.operating import command as operating
 from actors.policies import PolicyError
+from actors.policy_commands import command as policy_commands
+from actors.policy_commands.command import FolderOption
 from actors.scenarios import ScenarioError
-from actors.settings import SettingsError, effective
+from actors.settings import Settings, SettingsError, effective
 from actors.shards.shard import Shard
 from actors.transport import TransportError
 from actors.work.worker import GivenUp
@@ -35,6 +39,7 @@ app = typer.Typer(
     add_completion=False,
 )
 policy = typer.Typer(help="Policies, and an operator's tests of them.", no_args_is_help=True)
+policy_commands.register(policy)
 app.add_typer(policy, name="policy")
 app.command("diagram")(diagrams.diagram)
 app.command("demo")(demo.demo)
@@ -61,7 +66,7 @@ def _options(
 
 
 PolicyOption = Annotated[
-    str | None, typer.Option("--policy", help="A bundled policy, or a policy file.")
+    str | None, typer.Option("--policy", help="The name of a policy, or a policy file.")
 ]
 
 
@@ -69,6 +74,7 @@ PolicyOption = Annotated[
 def run(
     amqp_url: Annotated[str | None, typer.Option("--amqp", help="The broker's URL.")] = None,
     policy: PolicyOption = None,
+    folder: FolderOption = None,
     prefetch: Annotated[int | None, typer.Option(help="Messages held unacknowledged.")] = None,
     broker_stamps: Annotated[
         bool | None,
@@ -87,11 +93,12 @@ def run(
     from actors.service import serve  # noqa: PLC0415 - AMQP is needed by this command alone
 
     settings = _settings(
-        amqp_url=amqp_url, policy=policy, prefetch=prefetch, broker_stamps=broker_stamps,
-        all_changes=all_changes, log_format=log_format, log_level=log_level,
+        amqp_url=amqp_url, policy=policy, policies=folder, prefetch=prefetch,
+        broker_stamps=broker_stamps, all_changes=all_changes,
+        log_format=log_format, log_level=log_level,
     )  # fmt: skip
     log = make_log(settings.log_format, settings.log_level)
-    known = _policies(settings.policy)
+    known = _for_service(settings)
     try:
         asyncio.run(serve(settings, known, log))
     except (GivenUp, LayoutError, TransportError) as error:
@@ -102,7 +109,7 @@ def run(
 def config() -> None:
     """Print the effective settings, without secrets; they are checked as for `run`."""
     settings = _settings()
-    _policies(settings.policy)
+    _for_service(settings)
     for name, value in settings.without_secrets().items():
         typer.echo(f"SEATWARDEN_{name.upper()}={value}")
 
@@ -113,6 +120,7 @@ def simulate_(
         str, typer.Argument(help="CloudEvents, one per line; - is standard input.")
     ] = "-",
     policy: PolicyOption = None,
+    folder: FolderOption = None,
     max_clock_lag: Annotated[
         float | None,
         typer.Option(
@@ -124,7 +132,7 @@ def simulate_(
     if sys.stdout is None:
         _stop("standard output is closed", UNUSABLE)
     out = typer.get_binary_stream("stdout")
-    known = _policies(policy or policies.DEFAULT)
+    known = _policies(partial(policies.find, policy or policies.DEFAULT, folder))
     lag = None if max_clock_lag is None else from_seconds(max_clock_lag)
     try:
         lines = _opened(file)
@@ -144,12 +152,13 @@ def simulate_(
 @policy.command("test")
 def policy_test(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Scenario files.")],
+    folder: FolderOption = None,
 ) -> None:
     """Play scenario files in virtual time.  Exit 0 all pass, 1 one fails, 2 one is unreadable."""
     loaded = []
     for file in files:
         try:
-            loaded.append((file, *scenarios.load(file)))
+            loaded.append((file, *scenarios.load(file, folder)))
         except (ScenarioError, PolicyError) as error:
             _stop(str(error), UNUSABLE)
     passed = failed = 0
@@ -170,16 +179,20 @@ def policy_test(
         raise typer.Exit(FAILED)
 
 
-def _settings(**flags: Any) -> Any:  # noqa: ANN401 - as the settings' own
+def _settings(**flags: Any) -> Settings:  # noqa: ANN401 - as the settings' own
     try:
         return effective(**flags)
     except SettingsError as error:
         _stop(str(error), UNUSABLE)
 
 
-def _policies(name: str) -> Policies:
+def _for_service(settings: Settings) -> Policies:
+    return _policies(partial(policies.for_service, settings.policy, settings.policies))
+
+
+def _policies(find: Callable[[], Policies]) -> Policies:
     try:
-        return policies.find(name)
+        return find()
     except PolicyError as error:
         _stop(f"policy: {error}", UNUSABLE)
 

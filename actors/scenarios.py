@@ -17,17 +17,25 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from actors import policies
 from actors.shards.shard import Shard, refused
-from statecharts.decisions import DecisionMade, EventRefused, Output, SeatChanged, TurnUncovered
+from statecharts.decisions import (
+    ConnectionStorm,
+    DecisionMade,
+    EventRefused,
+    Output,
+    SeatAdvice,
+    SeatChanged,
+    TurnUncovered,
+)
 from statecharts.events import decode
 from statecharts.instants import SECOND, from_rfc3339, from_seconds, to_rfc3339
 from statecharts.lines import Trigger
+from statecharts.payloads import OF_A_TABLE
 from statecharts.policy import Policies
 from statecharts.refusals import Refusal
 from statecharts.wording import faults
 
 START = from_rfc3339("2026-01-01T00:00:00Z")
 _FOR_EVER = 1 << 62
-_OF_A_TABLE = (Trigger.HAND_ENDED, Trigger.TABLE_CLOSED)
 
 
 class ScenarioError(Exception):
@@ -52,6 +60,8 @@ class Scenario(BaseModel):
     uncovered: tuple[tuple[Seconds, str], ...] | None = None
     refused: tuple[tuple[Seconds, str], ...] | None = None
     time_bank_used: tuple[tuple[Seconds, Seconds], ...] | None = None
+    advice: tuple[tuple[Any, ...], ...] | None = None
+    storms: tuple[tuple[Any, ...], ...] | None = None
 
     @field_validator("events", mode="before")
     @classmethod
@@ -88,8 +98,8 @@ class Difference:
     came: list[Any]
 
 
-def load(path: Path) -> tuple[Policies, tuple[Scenario, ...]]:
-    """Read a file; raises ScenarioError, or PolicyError for the policy that it names."""
+def load(path: Path, folder: Path | None = None) -> tuple[Policies, tuple[Scenario, ...]]:
+    """Read a file, which may name the policies of a folder; raises ScenarioError, PolicyError."""
     try:
         raw = yaml.safe_load(path.read_text("utf-8"))
         file = _File.model_validate(raw)
@@ -103,8 +113,9 @@ def load(path: Path) -> tuple[Policies, tuple[Scenario, ...]]:
             kinds = ", ".join(_KINDS)
             raise ScenarioError(f"{path}: {scenario.name!r} expects nothing: give one of {kinds}")
     if isinstance(file.policy, str):
-        return policies.find(file.policy, path.parent), file.scenarios
-    return policies.with_default(policies.build(file.policy, f"{path}: policy")), file.scenarios
+        return policies.find(file.policy, folder, beside=path.parent), file.scenarios
+    written = policies.build(file.policy, f"{path}: policy")
+    return policies.with_default(written, folder), file.scenarios
 
 
 def play(scenario: Scenario, known: Policies) -> list[Difference]:
@@ -158,7 +169,7 @@ def _message(id_: str, stamp: int, name: str, given: Mapping[str, Any]) -> bytes
         "source": given.get("source", "/scenario"),
         "type": f"seatwarden.{name}.v1",
         "time": to_rfc3339(stamp),
-        "subject": f"{table}" if name in _OF_A_TABLE else f"{table}/{seat}",
+        "subject": f"{table}" if name in OF_A_TABLE else f"{table}/{seat}",
         "data": {**_left_out(name, data, seat), **data},
     }
     return json.dumps(envelope).encode()
@@ -175,11 +186,16 @@ def _left_out(name: str, data: Mapping[str, Any], seat: object) -> dict[str, Any
         return {**turn, **player, **defaults}
     others: dict[str, dict[str, Any]] = {
         Trigger.TURN_ACTED: turn,
+        Trigger.TURN_CANCELLED: turn,
+        Trigger.TURN_EXTENDED: turn,
         Trigger.CARD_CHOSEN: {"hand_id": hand},
         Trigger.HAND_ENDED: {"hand_id": hand},
         Trigger.PLAYER_CONNECTED: {**player, "session_id": "s1"},
         Trigger.PLAYER_DISCONNECTED: {**player, "session_id": "s1"},
+        Trigger.PLAYER_AWAY: player,
+        Trigger.PLAYER_BACK: player,
         Trigger.SEAT_VACATED: player,
+        Trigger.PROTECTION_RESET: player,
     }
     return others.get(name, {})
 
@@ -242,6 +258,33 @@ def _uncovered(outputs: list[Output]) -> list[Entry]:
     ]
 
 
+def _storms(outputs: list[Output]) -> list[Entry]:
+    return [
+        [
+            _seconds(one.at),
+            one.lost,
+            one.open_turns,
+            {
+                "gateway": one.gateway,
+                "held_until": None if one.held_until is None else _seconds(one.held_until),
+            },
+        ]
+        for one in outputs
+        if isinstance(one, ConnectionStorm)
+    ]
+
+
+def _how(one: SeatAdvice) -> dict[str, Any]:
+    most = {} if one.at_most_seconds is None else {"at_most_seconds": one.at_most_seconds}
+    return {"when": one.when, **most, "seat": one.seat, "table": one.table_id}
+
+
+def _advice(outputs: list[Output]) -> list[Entry]:
+    return [
+        [_seconds(one.at), one.advice, _how(one)] for one in outputs if isinstance(one, SeatAdvice)
+    ]
+
+
 def _refused(outputs: list[Output]) -> list[Entry]:
     return [
         [_seconds(one.at), one.code.value, {}] for one in outputs if isinstance(one, EventRefused)
@@ -264,4 +307,6 @@ _KINDS: Mapping[str, Callable[[list[Output]], list[Entry]]] = {
     "uncovered": _uncovered,
     "refused": _refused,
     "time_bank_used": _time_bank_used,
+    "advice": _advice,
+    "storms": _storms,
 }

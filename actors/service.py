@@ -7,14 +7,17 @@ import logging
 import os
 import signal
 import socket
+from functools import partial
 from pathlib import Path
 
 from structlog.typing import FilteringBoundLogger
 
+from actors import policies
 from actors.address import redacted
 from actors.clock import SystemClock
 from actors.logs import Foreign
 from actors.rabbit import RabbitTransport
+from actors.reloading import Reloading, changes, tell_replaced
 from actors.settings import Settings
 from actors.work.worker import Worker
 from statecharts.policy import Policies
@@ -23,7 +26,7 @@ from statecharts.policy import Policies
 async def serve(settings: Settings, known: Policies, log: FilteringBoundLogger) -> None:
     """Run until SIGTERM or SIGINT: then what was taken is finished, confirmed and acknowledged.
 
-    Raises TransportError, GivenUp.
+    SIGHUP has the policies read again.  Raises TransportError, GivenUp.
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -36,10 +39,20 @@ async def serve(settings: Settings, known: Policies, log: FilteringBoundLogger) 
         broker=redacted(settings.amqp_url),
         policy=known.default.name,
         digest=known.default.digest,
+        own=changes(policies.bundled(), known)["added"],
     )
+    tell_replaced(known, log)
     name = f"{socket.gethostname()}-{os.getpid()}"
     transport = RabbitTransport(settings.amqp_url, name=f"seatwarden {name}")
-    await Worker(transport, known, SystemClock(), settings.options, log, name, ready).run(stop)
+    worker = Worker(transport, known, SystemClock(), settings.options, log, name, ready)
+    read = partial(policies.for_service, settings.policy, settings.policies)
+    reloading = Reloading(known, read, worker.use, log)
+    loop.add_signal_handler(signal.SIGHUP, reloading.ask)
+    beside = asyncio.create_task(reloading.run())
+    try:
+        await worker.run(stop)
+    finally:
+        beside.cancel()
 
 
 class ReadyFile(asyncio.Event):

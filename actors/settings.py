@@ -9,10 +9,10 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from actors import policies
 from actors.address import fault_in, redacted
 from actors.broker.slots import SLOTS
 from actors.broker.topology import AUDIT_DAYS
+from actors.policies import DEFAULT
 from actors.work.options import Options
 from statecharts.wording import faults
 
@@ -30,8 +30,10 @@ class Settings(BaseSettings):
 
     amqp_url: str = "amqp://guest:guest@127.0.0.1:5672/"
     """The broker: amqp:// or amqps://, with user, password and virtual host."""
-    policy: str = policies.DEFAULT
-    """The policy of turns that name none: a bundled one, or a policy file."""
+    policy: str = DEFAULT
+    """The policy of turns that name none: one of those at hand, or a policy file."""
+    policies: Path | None = None
+    """A folder of policy files, which are at hand beside the bundled ones."""
     prefetch: int = Field(1000, ge=2, le=65_535)
     """How many messages the broker gives unacknowledged; one of them an owner always holds."""
     group: int = Field(256, ge=1, le=4096)
@@ -66,6 +68,18 @@ class Settings(BaseSettings):
         if fault := fault_in(url):
             raise ValueError(f"{fault}; like amqp://user:password@host:5672/virtual-host")
         return url
+
+    @field_validator("policies", mode="before")
+    @classmethod
+    def _is_left_out(cls, folder: object) -> object:
+        return None if folder == "" else folder  # else it would be the one that we run in
+
+    @field_validator("policies")
+    @classmethod
+    def _can_be_read(cls, folder: Path | None) -> Path | None:
+        if folder is not None and not (folder.is_dir() and os.access(folder, os.R_OK | os.X_OK)):
+            raise ValueError(f"{folder} is no folder that can be read")
+        return folder
 
     @field_validator("ready_file")
     @classmethod

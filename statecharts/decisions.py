@@ -102,6 +102,11 @@ class OfATurn(Output):
         }
 
 
+def _told(**optional: float | None) -> dict[str, float]:
+    """Return what there is to tell."""
+    return {name: value for name, value in optional.items() if value is not None}
+
+
 class DecisionMade(OfATurn):
     """A decision for the player; `at` is its deadline, `late_ms` how long after it it was made."""
 
@@ -116,6 +121,10 @@ class DecisionMade(OfATurn):
     to_call: int | str | None
     time_bank_used_ms: int
     late_ms: int
+    budget_left_ms: int | None = None
+    """Of his disconnection time, under a policy that has a budget of it."""
+    protection_left: int | None = None
+    """How often all-in protection is left, under a policy that has it."""
 
     def id(self) -> str:
         """One decision per turn: the id of a turn's decision needs no more than the turn."""
@@ -134,6 +143,7 @@ class DecisionMade(OfATurn):
             "to_call": self.to_call,
             "time_bank_used_ms": self.time_bank_used_ms,
             "late_ms": self.late_ms,
+            **_told(budget_left_ms=self.budget_left_ms, protection_left=self.protection_left),
         }
 
 
@@ -149,9 +159,10 @@ class SeatChanged(OfATurn):
     connected: bool
     time_bank_used_ms: int | None = None
     """Told on the change that closes the turn: from an open state to decided or idle."""
+    budget_left_ms: int | None = None
+    """Told there too, under a policy that has a budget."""
 
     def data(self) -> dict[str, Any]:
-        used = self.time_bank_used_ms
         return {
             **super().data(),
             "from": self.from_.value,
@@ -159,7 +170,7 @@ class SeatChanged(OfATurn):
             "trigger": self.trigger.value,
             "until": None if self.until is None else to_rfc3339(self.until),
             "connected": self.connected,
-            **({} if used is None else {"time_bank_used_ms": used}),
+            **_told(time_bank_used_ms=self.time_bank_used_ms, budget_left_ms=self.budget_left_ms),
         }
 
 
@@ -169,10 +180,70 @@ class TurnUncovered(OfATurn):
     name = "turn.uncovered"
 
     policy: PolicyName
-    reason: Literal["format", "variant", "failed"]
+    reason: Literal["format", "kind", "variant", "failed"]
 
     def data(self) -> dict[str, Any]:
         return {**super().data(), "policy": self.policy.model_dump(), "reason": self.reason}
+
+
+class SeatAdvice(OfATurn):
+    """What the policy would have the backend do with a seat whose player does not come back.
+
+    `decisions` and `hands` count what was decided while he was away, since he last acted himself.
+    """
+
+    name = "seat.advice"
+
+    policy: PolicyName
+    advice: Literal["sit_out", "vacate"]
+    when: Literal["at_once", "hand_end"]
+    decisions: int
+    hands: int
+    at_most_seconds: float | None
+
+    def data(self) -> dict[str, Any]:
+        return {
+            **super().data(),
+            "policy": self.policy.model_dump(),
+            "advice": self.advice,
+            "when": self.when,
+            "decisions": self.decisions,
+            "hands": self.hands,
+            **_told(at_most_seconds=self.at_most_seconds),
+        }
+
+
+class ConnectionStorm(Output):
+    """Many players of one policy have lost their connection at once, in one shard.
+
+    `lost` of `open_turns` players with an open turn, of all gateways or of `gateway` alone; where
+    the policy holds decisions, until `held_until`.
+    """
+
+    name = "connection.storm"
+
+    policy: PolicyName
+    gateway: str | None
+    lost: int
+    open_turns: int
+    within_seconds: float
+    held_until: int | None
+    tipped_by: str
+    """The table and seat whose loss made it one: no two shards have the same."""
+
+    def id(self) -> str:
+        return long(self.name, self.policy.digest, self.gateway or "", self.tipped_by, self.at)
+
+    def data(self) -> dict[str, Any]:
+        return {
+            "policy": self.policy.model_dump(),
+            "gateway": self.gateway,
+            "lost": self.lost,
+            "open_turns": self.open_turns,
+            "within_seconds": self.within_seconds,
+            "held_until": None if self.held_until is None else to_rfc3339(self.held_until),
+            "tipped_by": self.tipped_by,
+        }
 
 
 class EventRefused(Output):

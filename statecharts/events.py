@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from statecharts import instants
 from statecharts.lines import Trigger
-from statecharts.payloads import MAX_STRING, PAYLOADS, TURNS, Data
+from statecharts.payloads import MAX_STRING, OF_A_TABLE, PAYLOADS, TURNS, Data
 from statecharts.refusals import Code, Identity, Refusal
 from statecharts.wording import faults
 
@@ -30,7 +30,6 @@ _TYPE = re.compile(r"seatwarden\.([a-z_.]+)\.v1", re.ASCII)
 _TABLE = r"[A-Za-z0-9_.:-]{1,64}"
 _SUBJECT_SEAT = re.compile(rf"({_TABLE})/(10|[1-9])", re.ASCII)
 _SUBJECT_TABLE = re.compile(rf"({_TABLE})", re.ASCII)
-_OF_A_TABLE = (Trigger.HAND_ENDED, Trigger.TABLE_CLOSED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +103,7 @@ def _subject(raw: dict[str, Any], name: Trigger, identity: Identity) -> tuple[st
         return "", None
     subject = raw.get("subject")
     text = subject if isinstance(subject, str) else ""
-    if name in _OF_A_TABLE:
+    if name in OF_A_TABLE:
         if match := _SUBJECT_TABLE.fullmatch(text):
             return match[1], None
         wanted = "<table_id>"

@@ -10,13 +10,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from statecharts import money
-from statecharts.chart import DISCARDING, GRACE, RETURNED, WITH_TURN
+from statecharts import money, statuses
+from statecharts.chart import (
+    ACTING,
+    BUFFER,
+    DISCARDING,
+    GRACE,
+    OPEN,
+    RETURNED,
+    TIME_BANK,
+    WITH_TURN,
+)
 from statecharts.digests import short
+from statecharts.graces import is_used_up, protection_left
 from statecharts.instants import SECOND
 from statecharts.lines import State, Trigger, When
 from statecharts.payloads import DiscardTurn
-from statecharts.presence import Attendance, is_connected
+from statecharts.presence import Attendance, is_connected, latest_loss
 from statecharts.seat import Turn
 from statecharts.step import Interrupted, Step, WakeUp
 
@@ -42,7 +52,7 @@ def start(step: Step) -> str:  # noqa: PLR0911 - one return for each answer, in 
         return "departed"
     if step.policy.uncovered(data.format, data.kind, data.variant):
         return "uncovered"
-    return "discard" if data.kind == "discard" else "betting"
+    return "discard" if data.kind == "discard" else "turn"
 
 
 def turn(step: Step) -> str:
@@ -56,6 +66,46 @@ def turn_named(step: Step, turn_id: str) -> str:
     if seat.turn and seat.turn.turn_id == turn_id:
         return "this"
     return "closed" if short(turn_id) in seat.closed_turns else "unknown"
+
+
+def extension(step: Step) -> str:
+    """Which turn a `turn.extended` is about, or whether it is known."""
+    made = step.extension()
+    if made in step.seat.extensions:
+        return "known"
+    return turn_named(step, step.data.turn_id)
+
+
+def status(step: Step) -> str:
+    """What a player's word on whether he is away tells, and if the open turn hangs on it."""
+    said = step.status(away=step.event.name is Trigger.PLAYER_AWAY)
+    seat, here = step.seat, step.seat.turn
+    if not statuses.is_news(seat.statuses, said):
+        return "old"
+    if here is None or seat.state not in OPEN or short(here.player_id) != said.player:
+        return "new"
+    if here.policy.away_status == "not_offered":
+        return "new"
+    is_away = statuses.is_away(statuses.noted(seat.statuses, said), said.player)
+    return "his" if is_away != (here.answer_at is not None) else "new"
+
+
+def away_answer(step: Step) -> str:
+    """What is answered for one who has said that he is away."""
+    here = step.turn
+    if here.kind != "betting":
+        return here.kind
+    return "check" if not here.bet and here.policy.away_status == "check_else_fold" else "fold"
+
+
+def clock(step: Step) -> str:
+    """Whether the turn's clock runs, or stands still since the table is paused."""
+    return "runs" if step.turn.paused_at is None else "stands"
+
+
+def kind(step: Step) -> str:
+    """What the turn is for."""
+    return step.turn.kind
 
 
 def hand(step: Step) -> str:
@@ -83,7 +133,7 @@ def departure(step: Step) -> str:
 def deadline(step: Step) -> str:
     """Whether the deadline that a wake-up names is the one that runs."""
     assert isinstance(step.event, WakeUp)  # noqa: S101 - asked in cells of that trigger alone
-    return "due" if step.turn.deadline == step.event.due else "moved"
+    return "due" if step.turn.runs_until == step.event.due else "moved"
 
 
 def player(step: Step) -> str:
@@ -101,8 +151,14 @@ def turn_end(step: Step) -> str:
 
 
 def own_end(step: Step) -> str:
-    """Whether he was away at the turn end itself, before an interruption moved it."""
-    return "there" if all(_was_there(step.turn, step.turn.at_end)) else "away"
+    """Whether he was away at the turn end itself, before an interruption moved it.
+
+    Where no grace could follow that is no matter.
+    """
+    here = step.turn
+    if _in_grace_branch(here) and not all(_was_there(here, here.at_end)):
+        return "away"
+    return "there"
 
 
 def price(step: Step) -> str:
@@ -110,9 +166,12 @@ def price(step: Step) -> str:
     return "bet" if step.turn.bet else "free"
 
 
-def stake(step: Step) -> str:
-    """Whether he has money in the pot: `contributed` is above 0."""
-    return "in_pot" if step.turn.contributed else "nothing"
+def check(step: Step) -> str:
+    """Whether a check is available, and taken for one who is away."""
+    here = step.turn
+    if here.bet:
+        return "bet"
+    return "refused" if here.policy.free_check == "never" else "taken"
 
 
 def bank(step: Step) -> str:
@@ -120,29 +179,68 @@ def bank(step: Step) -> str:
     here = step.turn
     if not here.bank:
         return "none"
-    if step.connected() or here.policy.time_bank_while_away == "always":
+    while_away = here.policy.time_bank_while_away
+    if step.connected() or while_away == "always":
         return "runs"
     began = [there for there in here.at_end if there.at == here.at_end[0].at]
     if any(_was_there(here, began)):
         return "runs"
-    grace_branch = here.policy.time_bank_while_away == "in_grace_branch"
-    return "runs" if grace_branch and here.bet and here.contributed else "none"
+    has_money = while_away == "with_money_in_pot" and bool(here.contributed)
+    follows = while_away == "in_grace_branch" and _in_grace_branch(here)
+    return "runs" if has_money or follows else "none"
 
 
 def grace(step: Step) -> str:
-    """Whether the policy gives a grace to one who left before his turn began (reading 8)."""
+    """What the policy has for one who is away at the turn end: the grace, or why there is none."""
     here = step.turn
-    if here.policy.away_before_turn == "same":
-        return "granted"
-    his = short(here.player_id)
-    left_later = any(one.player == his and one.since > here.started for one in step.seat.sessions)
-    return "granted" if left_later else "withheld"
+    if _in_grace_branch(here) and not _was_away_before(step):
+        used_up = is_used_up(here, step.account, step.at, step.sessions())
+        return "used_up" if used_up else "his"
+    if not here.bet:
+        return "no_check" if here.policy.free_check == "never" else "check"
+    if not here.policy.grace:
+        return "none"
+    return "away_before" if _in_grace_branch(here) else "nothing"
+
+
+def protection(step: Step) -> str:
+    """Whether all-in protection is left to one who is away: facing a bet, with money in the pot."""
+    here = step.turn
+    rule = here.policy.all_in_protection
+    if rule is None or not here.bet or not here.contributed:
+        return "none"
+    loss = latest_loss(step.sessions(), short(here.player_id))
+    if loss is not None and loss.reason in rule.not_for_reasons:
+        return "none"
+    return "left" if protection_left(step.account, here) else "none"
+
+
+def storm(step: Step) -> str:
+    """Whether a storm holds what would be decided for one who is away; once in a turn."""
+    return "none" if step.turn.is_held or step.held_until() is None else "holds"
+
+
+def uses(step: Step) -> str:
+    """Whether he may be away in the grace once more."""
+    most = step.turn.policy.grace_uses_per_turn
+    return "left" if most is None or step.turn.grace_uses < most else "none"
 
 
 def buffer(step: Step) -> str:
-    """Whether one whom we take for connected passes the buffer (reading 1)."""
+    """Whether he passes a buffer (T7): also one whom we take for connected (reading 1)."""
     here = step.turn
-    return "passes" if here.policy.buffer_for == "everyone" or here.at_end else "skips"
+    if not here.policy.buffer or not _in_grace_branch(here):
+        return "skips"
+    everyone = here.policy.buffer_for == "everyone" or here.at_end
+    return "passes" if everyone or not step.connected() else "skips"
+
+
+def silence(step: Step) -> str:
+    """Whether who was connected at the turn end is decided for, or left to the engine."""
+    if step.turn.policy.connected_but_silent != "engine":
+        return "decided"
+    there = turn_end(step) == "connected" if step.state is BUFFER else step.connected()
+    return "left" if there else "decided"
 
 
 def word(step: Step) -> str:
@@ -180,8 +278,28 @@ def interrupted(step: Step) -> str:
     """Whether the running deadline lies within the interruption."""
     assert isinstance(step.event, Interrupted)  # noqa: S101 - asked in cells of that trigger alone
     start_, end = step.event.interruption
-    running = step.turn.deadline
+    running = step.turn.runs_until
     return "deadline" if running is not None and start_ <= running < end else "none"
+
+
+def _in_grace_branch(here: Turn) -> bool:
+    """Whether a grace follows if he is away at the turn end (I.ii.B)."""
+    policy = here.policy
+    return (
+        here.kind == "betting"
+        and bool(policy.grace)
+        and (policy.grace_needs == "nothing" or here.contributed > 0)
+        and (here.bet > 0 or policy.free_check != "at_turn_end")
+    )
+
+
+def _was_away_before(step: Step) -> bool:
+    """Whether the policy gives him no grace because he left before his turn began (reading 8)."""
+    here = step.turn
+    if here.policy.away_before_turn == "same":
+        return False
+    his = short(here.player_id)
+    return not any(one.player == his and one.since > here.started for one in step.seat.sessions)
 
 
 def _was_there(here: Turn, at_end: Iterable[Attendance]) -> list[bool]:
@@ -233,6 +351,18 @@ def _with_turn(state: State, _: Trigger) -> bool:
     return state in WITH_TURN
 
 
+def _undecided(state: State, _: Trigger) -> bool:
+    return state in OPEN
+
+
+def _may_bet(state: State, _: Trigger) -> bool:
+    return state is not DISCARDING
+
+
+def _in_turn_time(state: State, _: Trigger) -> bool:
+    return state in (ACTING, TIME_BANK)
+
+
 def _in_discard(state: State, _: Trigger) -> bool:
     return state is DISCARDING
 
@@ -263,13 +393,43 @@ QUESTIONS: Mapping[str, Question] = {
         "departed": "the player has left since",
         "uncovered": "not covered by the policy",
         "discard": "a discard",
-        "betting": "a betting turn",
+        "turn": "a turn to bet, post or draw",
     }),
     "turn": Question(turn, {
         "this": "this turn",
         "closed": "a closed turn",
         "unknown": "a turn not heard of",
     }, {"this": _with_turn}),
+    "extension": Question(extension, {
+        "this": "for this turn",
+        "closed": "for a closed turn",
+        "unknown": "for a turn to come",
+        "known": "an extension that is known",
+    }, {"this": _with_turn}),
+    "status": Question(status, {
+        "his": "the open turn hangs on it",
+        "new": "a new word on his status",
+        "old": "an older word on his status",
+    }, {"his": _undecided}),
+    "away_answer": Question(away_answer, {
+        "check": "answered with a check",
+        "fold": "answered with a fold",
+        "bring_in": "answered with the bring-in",
+        "draw": "answered by standing pat",
+        "discard": "answered with a discard",
+    }, {
+        "check": _may_bet,
+        "fold": _may_bet,
+        "bring_in": _in_turn_time,
+        "draw": _in_turn_time,
+        "discard": _in_discard,
+    }),
+    "clock": Question(clock, {"runs": "the clock runs", "stands": "the clock stands still"}),
+    "kind": Question(kind, {
+        "betting": "a betting turn",
+        "bring_in": "the bring-in is to be posted",
+        "draw": "a draw",
+    }),
     "hand": Question(hand, {"this": "this hand", "another": "another hand"}, {"this": _with_turn}),
     "departure": Question(departure, {
         "his": "the player on turn",
@@ -292,16 +452,35 @@ QUESTIONS: Mapping[str, Question] = {
         "there": "not away before an interruption moved the end",
         "away": "was away before an interruption moved the end",
     }),
-    "price": Question(price, {"free": "check is free", "bet": "faces a bet"}),
-    "stake": Question(stake, {"in_pot": "money in the pot", "nothing": "nothing in the pot"}),
+    "price": Question(price, {"free": "nothing to call", "bet": "a bet to call"}),
+    "check": Question(check, {
+        "bet": "facing a bet",
+        "taken": "a free check is taken",
+        "refused": "no free check is taken",
+    }),
     "bank": Question(bank, {"runs": "has a time bank", "none": "no time bank to run"}),
     "grace": Question(grace, {
-        "granted": "the policy gives him a grace",
-        "withheld": "away before the turn, no grace by the policy",
+        "his": "the grace is his",
+        "used_up": "the grace is used up",
+        "check": "check is free",
+        "no_check": "check is free, not taken",
+        "nothing": "bet, nothing in the pot",
+        "away_before": "bet, away before the turn",
+        "none": "bet, no grace in this room",
     }),
+    "protection": Question(protection, {
+        "left": "all-in protection is left",
+        "none": "no all-in protection",
+    }),
+    "storm": Question(storm, {"none": "no storm holds it", "holds": "a storm holds it"}),
+    "uses": Question(uses, {"left": "may leave once more", "none": "has left too often"}),
     "buffer": Question(buffer, {
-        "passes": "the buffer is for him too",
-        "skips": "the buffer is for those away",
+        "passes": "a buffer is first",
+        "skips": "no buffer",
+    }),
+    "silence": Question(silence, {
+        "decided": "decided for",
+        "left": "left to the engine",
     }),
     "word": Question(word, {"new": "a new word", "old": "an old word"}),
     "card": Question(card, {"chosen": "a card is chosen", "none": "no card is chosen"}),

@@ -16,10 +16,13 @@ from transitions import Machine
 from statecharts.chart import OPEN, PRESENCE, TABLE
 from statecharts.decisions import Output, PolicyName, SeatChanged, TurnUncovered
 from statecharts.digests import short
-from statecharts.effects import EFFECTS, bank_used
+from statecharts.effects import EFFECTS
+from statecharts.effects.shared import bank_used
 from statecharts.events import Event
+from statecharts.graces import budget_left
 from statecharts.guards import holds
 from statecharts.instants import MILLISECOND
+from statecharts.limits import REASONS
 from statecharts.lines import Line, Refused, Row, State, Trigger
 from statecharts.policy import Policy
 from statecharts.presence import Attendance, Reset, Resets, Sessions, Word, after_reset, hear
@@ -27,6 +30,7 @@ from statecharts.refusals import Code, Refusal
 from statecharts.seat import Seat, Turn
 from statecharts.step import Interrupted, Step, WakeUp
 from statecharts.surroundings import Surroundings
+from statecharts.tables import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,8 @@ class Outcome:
     seat: Seat
     lines: tuple[Line, ...]
     outputs: tuple[Output, ...] = ()
+    table: Table | None = None
+    """The table's facts, where the step has changed them."""
 
     @property
     def line(self) -> Line:
@@ -57,7 +63,7 @@ def step(
     the event's reference time, both in microseconds since 1970; `policy` is for a turn that it
     opens. Raises Refusal where the table refuses the message.  `seat` is never changed.
     """
-    draft = Step(seat.copy(), event, at, reference, policy, around)
+    draft = Step(seat.copy(), event, at, reference, policy, around, around.table)
     if event.name in PRESENCE:
         _write_down(draft)
     lines: list[Line] = []
@@ -72,7 +78,8 @@ def step(
         if not isinstance(line, Row):
             return Outcome(seat, tuple(lines))
         if not line.again:
-            return Outcome(draft.seat, tuple(lines), tuple(draft.outputs))
+            table = None if draft.table is around.table else draft.table
+            return Outcome(draft.seat, tuple(lines), tuple(draft.outputs), table)
 
 
 def abandon(seat: Seat, at: int) -> Outcome | None:
@@ -117,10 +124,10 @@ def _apply(line: Line) -> Callable[[Step], None]:
         if line.target is not None:
             assert turn is not None  # noqa: S101 - a change of state begins or ends with a turn
             draft.outputs.append(_changed(draft, line, turn, connected))
-        if draft.is_moved:
+        if draft.moved_by is not None:
             assert turn is not None  # noqa: S101 - deadlines are of a turn
             told = _changed(draft, line, turn, connected)
-            told = told.model_copy(update={"from_": told.to, "trigger": Trigger.INTERRUPTION})
+            told = told.model_copy(update={"from_": told.to, "trigger": draft.moved_by})
             draft.outputs.append(told)
 
     return apply
@@ -129,6 +136,7 @@ def _apply(line: Line) -> Callable[[Step], None]:
 def _changed(draft: Step, row: Row, turn: Turn, connected: bool | None) -> SeatChanged:
     seat = draft.seat
     closes = row.source in OPEN and seat.state not in OPEN
+    left = budget_left(draft.table.accounts, turn) if closes else None
     return SeatChanged(
         at=draft.at,
         table_id=seat.table_id,
@@ -143,6 +151,7 @@ def _changed(draft: Step, row: Row, turn: Turn, connected: bool | None) -> SeatC
         until=seat.deadline,
         connected=draft.connected() if connected is None else connected,
         time_bank_used_ms=bank_used(draft, row, turn) // MILLISECOND if closes else None,
+        budget_left_ms=None if left is None else left // MILLISECOND,
     )
 
 
@@ -164,7 +173,8 @@ def _write_down(draft: Step) -> None:
 
 def _corrected(draft: Step, turn: Turn, there: Attendance, keep: int | None) -> Attendance:
     """Correct who was there, unless the word is of a later time, or comes when that is settled."""
-    settled = [end for end in (there.until, turn.buffer_end) if end is not None]
+    buffer_end = turn.buffer_end if turn.paused_at is None else None
+    settled = [end for end in (there.until, buffer_end) if end is not None]
     if draft.reference > there.at or any(draft.at > end for end in settled):
         return there
     before = {
@@ -188,6 +198,7 @@ def _told(draft: Step, sessions: Sessions, resets: Resets, keep: int | None) -> 
         reference=draft.reference,
         connected=connected,
         sole=connected and data.sole,
+        reason=None if connected or data.reason not in REASONS else data.reason,
     )
     return hear(sessions, word, resets, keep)
 

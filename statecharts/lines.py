@@ -26,18 +26,29 @@ class State(StrEnum):
 
 
 class Trigger(StrEnum):
-    """What can happen to a seat: an event, its own deadline, and an interruption."""
+    """What can happen to a seat: an event, its own deadline or answer, and an interruption.
+
+    `answer` is due at once where the player has said that he is away.
+    """
 
     TURN_STARTED = "turn.started"
     TURN_ACTED = "turn.acted"
+    TURN_CANCELLED = "turn.cancelled"
+    TURN_EXTENDED = "turn.extended"
     CARD_CHOSEN = "card.chosen"
     PLAYER_CONNECTED = "player.connected"
     PLAYER_DISCONNECTED = "player.disconnected"
+    PLAYER_AWAY = "player.away"
+    PLAYER_BACK = "player.back"
     GATEWAY_RESET = "gateway.reset"
     SEAT_VACATED = "seat.vacated"
     HAND_ENDED = "hand.ended"
+    TABLE_PAUSED = "table.paused"
+    TABLE_RESUMED = "table.resumed"
+    PROTECTION_RESET = "protection.reset"
     TABLE_CLOSED = "table.closed"
     DEADLINE = "deadline"
+    ANSWER = "answer"
     INTERRUPTION = "interruption"
 
 

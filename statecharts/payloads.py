@@ -7,7 +7,7 @@ refused.  Nothing is coerced: `true` is no amount and `"5"` no number.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import (
     AfterValidator,
@@ -23,9 +23,13 @@ from statecharts.lines import Trigger
 
 MAX_STRING = 256
 
+MAX_TURN_SECONDS = 600
+
 Id = Annotated[str, Field(min_length=1, max_length=MAX_STRING)]
 Amount = Annotated[int | str, PlainValidator(money.check)]
 Card = Annotated[str, Field(min_length=1, max_length=8)]
+Seconds = Annotated[float, Field(gt=0, le=MAX_TURN_SECONDS, allow_inf_nan=False)]
+Bank = Annotated[float, Field(ge=0, le=10**9, allow_inf_nan=False)]
 
 
 class Data(BaseModel):
@@ -40,14 +44,26 @@ class TurnStarted(Data):
     hand_id: Id
     turn_id: Id
     player_id: Id
-    turn_seconds: Annotated[float, Field(gt=0, le=600, allow_inf_nan=False)]
+    turn_seconds: Seconds
     format: Literal["cash", "tournament"]
-    kind: Literal["betting", "discard"] = "betting"
+    kind: Literal["betting", "discard", "bring_in", "draw"] = "betting"
     variant: Id | None = None
     street: Id | None = None
     policy: Id | None = None
     connected: bool | None = None
     stack: Amount | None = None
+
+
+class Amounts(NamedTuple):
+    """The money of a turn, as integers of the finest unit given."""
+
+    to_call: int
+    contributed: int
+    pot: int
+    main_pot: int
+    big_blind: int
+    voluntarily: int | None
+    """Of `contributed`, without forced bets; None where the engine does not tell it."""
 
 
 class BettingTurn(TurnStarted):
@@ -59,7 +75,8 @@ class BettingTurn(TurnStarted):
     pots: Annotated[tuple[Amount, ...], Field(min_length=1, strict=False)]
     big_blind: Amount
     contributed_voluntarily: Amount | None = None
-    time_bank_seconds: Annotated[float, Field(ge=0, le=10**9, allow_inf_nan=False)] = 0
+    time_bank_seconds: Bank = 0
+    protection_left: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
 
     @model_validator(mode="after")
     def _amounts_agree(self) -> Self:
@@ -78,14 +95,19 @@ class BettingTurn(TurnStarted):
             raise ValueError(msg)
         return self
 
-    def in_one_unit(self) -> tuple[int, int, int, int]:
-        """Return to_call, contributed, pot and big_blind as integers of the finest unit given."""
-        scale = money.scale_of([self.to_call, self.contributed, *self.pots, self.big_blind])
-        return (
-            money.scaled(self.to_call, scale),
-            money.scaled(self.contributed, scale),
-            sum(money.scaled(pot, scale) for pot in self.pots),
-            money.scaled(self.big_blind, scale),
+    def in_one_unit(self) -> Amounts:
+        """Return the money as integers of the finest unit given."""
+        of_his_own = self.contributed_voluntarily
+        told = [self.to_call, self.contributed, *self.pots, self.big_blind]
+        scale = money.scale_of(told if of_his_own is None else [*told, of_his_own])
+        pots = [money.scaled(pot, scale) for pot in self.pots]
+        return Amounts(
+            to_call=money.scaled(self.to_call, scale),
+            contributed=money.scaled(self.contributed, scale),
+            pot=sum(pots),
+            main_pot=pots[0],
+            big_blind=money.scaled(self.big_blind, scale),
+            voluntarily=None if of_his_own is None else money.scaled(of_his_own, scale),
         )
 
 
@@ -108,6 +130,20 @@ class DiscardTurn(TurnStarted):
     chosen: Card | None = None
 
 
+class BringInTurn(TurnStarted):
+    """The bring-in is his to post; there is nothing to choose but the amount."""
+
+    kind: Literal["bring_in"]
+    time_bank_seconds: Bank = 0
+
+
+class DrawTurn(TurnStarted):
+    """He may draw cards, or stand pat."""
+
+    kind: Literal["draw"]
+    time_bank_seconds: Bank = 0
+
+
 class TurnActed(Data):
     """The engine has closed the turn."""
 
@@ -115,6 +151,21 @@ class TurnActed(Data):
     turn_id: Id
     action: Id | None = None
     by: Literal["player", "decision", "engine"] = "player"
+
+
+class TurnCancelled(Data):
+    """The engine has called the turn off; nothing is to be done."""
+
+    turn_id: Id
+    hand_id: Id | None = None
+
+
+class TurnExtended(Data):
+    """The turn lasts `seconds` longer, such as when the player has started his time bank."""
+
+    turn_id: Id
+    seconds: Seconds
+    hand_id: Id | None = None
 
 
 class CardChosen(Data):
@@ -141,6 +192,18 @@ class PlayerDisconnected(Data):
     reason: Id | None = None
 
 
+class PlayerAway(Data):
+    """The player has said that he is away: he will not act."""
+
+    player_id: Id
+
+
+class PlayerBack(Data):
+    """He is there again."""
+
+    player_id: Id
+
+
 class SeatVacated(Data):
     """The player has left the seat."""
 
@@ -158,22 +221,57 @@ class TableClosed(Data):
     """Every open turn of the table is off."""
 
 
+class TablePaused(Data):
+    """The clocks of the table's open turns stand still."""
+
+
+class TableResumed(Data):
+    """They go on where they stood."""
+
+
+class ProtectionReset(Data):
+    """The player's all-in protection is whole again; without a player, everybody's at the table."""
+
+    player_id: Id | None = None
+
+
 class GatewayReset(Data):
     """Every session of that source whose last word is older than this event is dead."""
 
     gateway: Id
 
 
-TURNS: Mapping[str, type[TurnStarted]] = {"betting": BettingTurn, "discard": DiscardTurn}
+TURNS: Mapping[str, type[TurnStarted]] = {
+    "betting": BettingTurn,
+    "discard": DiscardTurn,
+    "bring_in": BringInTurn,
+    "draw": DrawTurn,
+}
 """The payload of `turn.started` by its `kind`."""
 
 PAYLOADS: Mapping[Trigger, type[Data]] = {
     Trigger.TURN_ACTED: TurnActed,
+    Trigger.TURN_CANCELLED: TurnCancelled,
+    Trigger.TURN_EXTENDED: TurnExtended,
     Trigger.CARD_CHOSEN: CardChosen,
     Trigger.PLAYER_CONNECTED: PlayerConnected,
     Trigger.PLAYER_DISCONNECTED: PlayerDisconnected,
+    Trigger.PLAYER_AWAY: PlayerAway,
+    Trigger.PLAYER_BACK: PlayerBack,
     Trigger.SEAT_VACATED: SeatVacated,
     Trigger.HAND_ENDED: HandEnded,
     Trigger.TABLE_CLOSED: TableClosed,
+    Trigger.TABLE_PAUSED: TablePaused,
+    Trigger.TABLE_RESUMED: TableResumed,
+    Trigger.PROTECTION_RESET: ProtectionReset,
     Trigger.GATEWAY_RESET: GatewayReset,
 }
+
+OF_A_TABLE = (
+    Trigger.HAND_ENDED,
+    Trigger.TABLE_CLOSED,
+    Trigger.TABLE_PAUSED,
+    Trigger.TABLE_RESUMED,
+    Trigger.PROTECTION_RESET,
+)
+"""Events whose subject is a table."""

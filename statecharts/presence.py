@@ -32,6 +32,8 @@ class Session(NamedTuple):
     stamp: int
     since: int
     status: Status
+    reason: str | None = None
+    """Of its loss, where the gateway has told one that we know."""
 
 
 class Word(NamedTuple):
@@ -44,6 +46,7 @@ class Word(NamedTuple):
     reference: int
     connected: bool
     sole: bool = False
+    reason: str | None = None
 
 
 class Reset(NamedTuple):
@@ -80,7 +83,9 @@ def hear(sessions: Sessions, word: Word, resets: Resets, keep: int | None) -> Se
     if known is not None and not _overrides(word, known):
         return None
     status = Status.LIVE if word.connected else Status.DEAD
-    told = Session(word.session, word.player, word.source, word.stamp, word.reference, status)
+    told = Session(
+        word.session, word.player, word.source, word.stamp, word.reference, status, word.reason
+    )
     for reset in resets.get(word.source, ()):
         told = _after_reset(told, reset)
     others = [session for session in sessions if session is not known]
@@ -112,6 +117,12 @@ def is_connected(sessions: Iterable[Session], player: int, told_by_engine: bool 
                 return True
             known = known or session.status is not Status.GONE
     return not known and told_by_engine is not False
+
+
+def latest_loss(sessions: Iterable[Session], player: int) -> Session | None:
+    """Return the session whose loss has left a player without any; None if none is known."""
+    known = [one for one in sessions if one.player == player and one.status is not Status.GONE]
+    return max(known, key=lambda one: one.since, default=None)
 
 
 def _overrides(word: Word, known: Session) -> bool:

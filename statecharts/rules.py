@@ -1,7 +1,8 @@
 """The rules that a decision can be answered with: their ids, and the sentence behind each.
 
-The sources `I.i` to `D7` are paragraphs of the published policy; `ours` is what its text leaves
-open and we settle (`policies/adda52.md`).
+The sources `I.i` to `D7` are paragraphs of adda52's published policy; `ours` is what its text
+leaves open and we settle (`policies/adda52.md`), or what other rooms have and it has not.  The
+sentences are true under every policy.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ class Action(StrEnum):
     CHECK = "check"
     FOLD = "fold"
     DISCARD = "discard"
+    POST = "post"
+    STAND_PAT = "stand_pat"
+    ALL_IN = "all_in"
 
 
 class Basis(StrEnum):
@@ -34,8 +38,16 @@ class Rule(StrEnum):
     GRACE_EXPIRED = "grace-expired"
     TURN_TIMEOUT = "turn-timeout"
     AWAY_BEFORE_TURN = "away-before-turn"
+    NO_GRACE = "no-grace"
+    CHECK_AFTER_GRACE = "check-after-grace"
+    NO_FREE_CHECK = "no-free-check"
     CHOSEN_CARD = "chosen-card"
     RIGHTMOST_CARD = "rightmost-card"
+    BRING_IN_POSTED = "bring-in-posted"
+    STOOD_PAT = "stood-pat"
+    GRACE_USED_UP = "grace-used-up"
+    ALL_IN_PROTECTED = "all-in-protected"
+    AWAY_STATUS = "away-status"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +68,14 @@ GROUNDS: Mapping[Rule, Ground] = {
     Rule.NOTHING_IN_POT: Ground(
         Basis.TEXT,
         "I.ii.A",
-        "You were disconnected when your time ran out, faced a bet and had no money in the pot, "
-        "so you were folded.",
+        "You were disconnected when your time ran out, faced a bet and had no money in the pot "
+        "that counts for the disconnection time, so you were folded.",
     ),
     Rule.GRACE_EXPIRED: Ground(
         Basis.TEXT,
         "I.ii.B",
-        "You were disconnected when your time ran out, faced a bet and had money in the pot; you "
-        "were still away when the buffer and the disconnection time were over, so you were folded.",
+        "You were disconnected when your time ran out and faced a bet; you were still away when "
+        "the disconnection time was over, so you were folded.",
     ),
     Rule.TURN_TIMEOUT: Ground(
         Basis.OURS,
@@ -77,6 +89,24 @@ GROUNDS: Mapping[Rule, Ground] = {
         "You were away before your turn began and did not come back during it; this room gives no "
         "disconnection time then, so you were folded.",
     ),
+    Rule.NO_GRACE: Ground(
+        Basis.OURS,
+        "ours",
+        "You were disconnected when your time ran out and faced a bet; this room gives no "
+        "disconnection time, so you were folded.",
+    ),
+    Rule.CHECK_AFTER_GRACE: Ground(
+        Basis.OURS,
+        "ours",
+        "You were disconnected when your time ran out and still away when the disconnection time "
+        "was over; a check was free, so you were checked.",
+    ),
+    Rule.NO_FREE_CHECK: Ground(
+        Basis.OURS,
+        "ours",
+        "You were disconnected and did not come back in time; this room folds a disconnected "
+        "player also where a check is free, so you were folded.",
+    ),
     Rule.CHOSEN_CARD: Ground(
         Basis.TEXT,
         "D6a",
@@ -86,5 +116,33 @@ GROUNDS: Mapping[Rule, Ground] = {
         Basis.TEXT,
         "D6b",
         "Your discard time ran out with no card chosen, so your rightmost card was discarded.",
+    ),
+    Rule.BRING_IN_POSTED: Ground(
+        Basis.OURS,
+        "ours",
+        "Your time ran out, and the bring-in was yours to post, so it was posted.",
+    ),
+    Rule.STOOD_PAT: Ground(
+        Basis.OURS,
+        "ours",
+        "Your time to draw ran out, so you kept your cards.",
+    ),
+    Rule.GRACE_USED_UP: Ground(
+        Basis.OURS,
+        "ours",
+        "You were disconnected when your time ran out and faced a bet; the disconnection time "
+        "that you had was used up, so you were folded.",
+    ),
+    Rule.AWAY_STATUS: Ground(
+        Basis.OURS,
+        "ours",
+        "You had said that you were away, so your turn was answered at once: as the room says, "
+        "with a check where it was free, or a fold.",
+    ),
+    Rule.ALL_IN_PROTECTED: Ground(
+        Basis.OURS,
+        "ours",
+        "You were disconnected when your time was over and faced a bet; you had all-in protection "
+        "left, so you play on for the part of the pot that you have paid for.",
     ),
 }

@@ -11,15 +11,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from statecharts.lines import State
+from statecharts import presence
+from statecharts.lines import State, Trigger
 from statecharts.policy import Policy
-from statecharts.presence import Attendance, Session, Sessions, Status
+from statecharts.presence import Attendance, Session, Sessions
+from statecharts.statuses import Status, Statuses
 
-SNAPSHOT_VERSION = 1
+SNAPSHOT_VERSION = 2
 
 MAX_TURNS = 32
 MAX_SOURCES = 8
 MAX_CHOICES = 16
+MAX_EXTENSIONS = 16
 
 
 class Choice(NamedTuple):
@@ -35,6 +38,15 @@ class Choice(NamedTuple):
     def is_same(self, other: Choice) -> bool:
         """Say whether two are one choice, told twice; when it arrived does not matter."""
         return self[:-1] == other[:-1]
+
+
+class Extension(NamedTuple):
+    """A turn's time made longer by `seconds` (microseconds), as told by a source."""
+
+    turn: int
+    source: int
+    stamp: int
+    seconds: int
 
 
 class Departure(NamedTuple):
@@ -66,7 +78,9 @@ class Turn(NamedTuple):
     bet: int = 0
     """`to_call`, `contributed`, `pot` and `big_blind` as integers of one unit."""
     contributed: int = 0
+    """What counts as his money in the pot under the policy."""
     pot: int = 0
+    """The pot that counts under the policy."""
     big_blind: int = 0
     cards: tuple[str, ...] = ()
     choice: Choice | None = None
@@ -86,6 +100,29 @@ class Turn(NamedTuple):
     buffer_end: int | None = None
     grace_end: int | None = None
     has_returned: bool = False
+    turn_time: int = 0
+    """The time that the turn was given, in microseconds."""
+    has_grace: bool = False
+    """The grace of this turn has begun."""
+    grace_uses: int = 0
+    """How often he was away in it."""
+    charged_from: int | None = None
+    """From when on the grace is taken from his budget."""
+    protection_left: int | None = None
+    """How often all-in protection is left, where the engine tells it."""
+    is_held: bool = False
+    """A storm has held what would have been decided."""
+    answer_at: int | None = None
+    """When it is answered for him, since he has said that he is away."""
+    paused_at: int | None = None
+    """Since when the table is paused; what was to come then is later by the length of the pause."""
+
+    @property
+    def runs_until(self) -> int | None:
+        """When the seat changes by itself; None once decided, and while the table is paused."""
+        if self.paused_at is not None:
+            return None
+        return self.deadline if self.answer_at is None else self.answer_at
 
 
 @dataclass(slots=True)
@@ -109,13 +146,17 @@ class Seat:
     departures: tuple[Departure, ...] = ()
     uncovered_hand: int | None = None
     """The hand for which `turn.uncovered` has been told."""
+    extensions: tuple[Extension, ...] = ()
+    """The latest extensions of turns, in order of arrival, whatever became of them."""
+    statuses: Statuses = ()
+    """The latest word of each player and source on whether he is away."""
 
     def copy(self) -> Seat:
         """Return a seat that can be changed without changing this one."""
         return Seat(
             self.table_id, self.number, self.state, self.seq, self.turn, self.sessions,
             self.closed_turns, self.latest_starts, self.choices, self.choices_from, self.departures,
-            self.uncovered_hand,
+            self.uncovered_hand, self.extensions, self.statuses,
         )  # fmt: skip
 
     def next_seq(self) -> int:
@@ -124,9 +165,16 @@ class Seat:
         return self.seq
 
     @property
+    def wakes_for(self) -> Trigger:
+        """What the seat is woken for when its deadline is due."""
+        if self.turn is None or self.turn.answer_at is None:
+            return Trigger.DEADLINE
+        return Trigger.ANSWER
+
+    @property
     def deadline(self) -> int | None:
         """The one instant at which this seat changes by itself, if any."""
-        return self.turn.deadline if self.turn else None
+        return self.turn.runs_until if self.turn else None
 
 
 def dump(seat: Seat) -> tuple[Any, ...]:
@@ -136,7 +184,8 @@ def dump(seat: Seat) -> tuple[Any, ...]:
         SNAPSHOT_VERSION, seat.table_id, seat.number, seat.state.value, seat.seq,
         None if turn is None else (*turn[:_POLICY], turn.policy.digest, *turn[_POLICY + 1 :]),
         seat.sessions, seat.closed_turns, seat.latest_starts, seat.choices, seat.choices_from,
-        seat.departures, seat.uncovered_hand,
+        seat.departures, seat.uncovered_hand, seat.extensions,
+        seat.statuses,
     )  # fmt: skip
 
 
@@ -152,7 +201,7 @@ def load(snapshot: Sequence[Any], policies: Mapping[str, Policy]) -> Seat:
     try:
         (
             table_id, number, state, seq, turn, sessions, closed_turns, latest_starts, choices,
-            choices_from, departures, uncovered_hand,
+            choices_from, departures, uncovered_hand, extensions, statuses,
         ) = values  # fmt: skip
         return Seat(
             table_id, number, State(state), seq,
@@ -161,6 +210,8 @@ def load(snapshot: Sequence[Any], policies: Mapping[str, Policy]) -> Seat:
             tuple([(source, stamp) for source, stamp in latest_starts]),
             tuple([Choice(*choice) for choice in choices]), choices_from,
             tuple([Departure(*departure) for departure in departures]), uncovered_hand,
+            tuple([Extension(*extension) for extension in extensions]),
+            tuple([Status(*status) for status in statuses]),
         )  # fmt: skip
     except (TypeError, ValueError) as error:
         raise SnapshotError(f"a snapshot that cannot be read: {error}") from None
@@ -187,11 +238,11 @@ def _turn(snapshot: Sequence[Any], policies: Mapping[str, Policy]) -> Turn:
     )
 
 
-def _sessions(snapshot: Sequence[Sequence[int]]) -> Sessions:
+def _sessions(snapshot: Sequence[Sequence[Any]]) -> Sessions:
     return tuple(
         [
-            Session(id_, player, source, stamp, since, Status(status))
-            for id_, player, source, stamp, since, status in snapshot
+            Session(id_, player, source, stamp, since, presence.Status(status), reason)
+            for id_, player, source, stamp, since, status, reason in snapshot
         ]
     )
 

@@ -8,14 +8,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from statecharts import accounts
+from statecharts.accounts import Account
 from statecharts.decisions import Output
 from statecharts.digests import short
 from statecharts.events import Event
+from statecharts.instants import from_seconds
 from statecharts.lines import Line, State, Trigger
 from statecharts.policy import Policy
-from statecharts.presence import Sessions, is_connected
-from statecharts.seat import Choice, Seat, Turn
+from statecharts.presence import Sessions, is_connected, latest_loss
+from statecharts.seat import Choice, Extension, Seat, Turn
+from statecharts.statuses import Status
+from statecharts.storms import ANY_GATEWAY, held_until
 from statecharts.surroundings import Interruption, Surroundings
+from statecharts.tables import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +54,14 @@ class Step:
     policy: Policy
     """For a turn that this step may open; an open turn has its own."""
     around: Surroundings
+    table: Table
+    """The table's facts as this step leaves them."""
     word_is_new: bool = False
     """Of a presence word: it has been written down."""
     answers: dict[str, str] = field(default_factory=dict)
     """The questions answered so far; what they read does not change before a line applies."""
-    is_moved: bool = False
-    """An interruption has moved a deadline that this step sets."""
+    moved_by: Trigger | None = None
+    """What has moved a deadline that this step sets, apart from the row's change of state."""
     line: Line | None = None
     outputs: list[Output] = field(default_factory=list)
 
@@ -90,6 +98,15 @@ class Step:
         assert isinstance(self.event, Event)  # noqa: S101 - as above
         return short(self.event.source)
 
+    @property
+    def account(self) -> Account:
+        """The account of the player on turn."""
+        return accounts.of(self.table.accounts, short(self.turn.player_id))
+
+    @account.setter
+    def account(self, account: Account) -> None:
+        self.table = self.table._replace(accounts=accounts.kept(self.table.accounts, account))
+
     def choice(self, card: str | None) -> Choice:
         """The choice of a card that the event makes; None withdraws."""
         turn_id = getattr(self.data, "turn_id", None)
@@ -101,6 +118,24 @@ class Step:
             stamp=self.stamp,
             reference=self.reference,
         )
+
+    def extension(self) -> Extension:
+        """The extension that the event makes."""
+        return Extension(
+            short(self.data.turn_id), self.source, self.stamp, from_seconds(self.data.seconds)
+        )
+
+    def status(self, *, away: bool) -> Status:
+        """What the event says of whether a player is away."""
+        player_id = getattr(self.data, "player_id", None) or self.turn.player_id
+        return Status(short(player_id), self.source, self.stamp, self.reference, away)
+
+    def held_until(self) -> int | None:
+        """Until when a storm holds what would be decided for the player now; None if none does."""
+        turn = self.turn
+        heard = latest_loss(self.sessions(), short(turn.player_id))
+        gateway = ANY_GATEWAY if heard is None else heard.source
+        return held_until(self.around.storms, turn.policy, gateway, self.at)
 
     def connected(self) -> bool:
         """Whether the player on turn is connected, by all that is known now."""

@@ -9,9 +9,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from statecharts.presence import Resets
-
-MAX_HANDS = 32
-MAX_SOURCES = 8
+from statecharts.storms import Storm
+from statecharts.tables import Table
 
 
 class Interruption(NamedTuple):
@@ -21,19 +20,13 @@ class Interruption(NamedTuple):
     end: int
 
 
-class Table(NamedTuple):
-    """A table's facts: the hands that have ended (digests), and its latest closing by source."""
-
-    ended_hands: tuple[int, ...] = ()
-    closings: tuple[tuple[int, int], ...] = ()
-
-
 class Surroundings(NamedTuple):
     """All that a step may read beside the seat itself."""
 
     table: Table = Table()
     resets: Resets = MappingProxyType({})
     interruptions: tuple[Interruption, ...] = ()
+    storms: tuple[Storm, ...] = ()
 
 
 def settled(instant: int, interruptions: tuple[Interruption, ...]) -> int:

@@ -154,7 +154,9 @@ class Table:
             if turn.to_call and turn.contributed:
                 known.add("grace")
                 size = Fraction(turn.pot) / Fraction(turn.big_blind)
-                grace = self._policy.grace_for(size.numerator, size.denominator)
+                grace = self._policy.grace_for(
+                    size.numerator, size.denominator, from_seconds(seconds)
+                )
             if bank:
                 known.add("bank")
         known.add("betting" if isinstance(turn, BettingTurn) else "discard")

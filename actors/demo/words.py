@@ -13,6 +13,9 @@ BRIEFLY: Mapping[Rule, str] = {
     Rule.GRACE_EXPIRED: "away, the grace is over",
     Rule.TURN_TIMEOUT: "connected, but silent",
     Rule.AWAY_BEFORE_TURN: "away before the turn",
+    Rule.NO_GRACE: "away, no grace in this room",
+    Rule.CHECK_AFTER_GRACE: "away after the grace, a check was free",
+    Rule.NO_FREE_CHECK: "away, no free checks here",
     Rule.CHOSEN_CARD: "a card was chosen",
     Rule.RIGHTMOST_CARD: "no card was chosen",
 }

@@ -24,15 +24,33 @@ _REASONS: Mapping[str, str] = {
     Rule.GRACE_EXPIRED: "the grace was over",
     Rule.TURN_TIMEOUT: "his time was over, and he had not acted",
     Rule.AWAY_BEFORE_TURN: "he was away before his turn began, and this room gives no grace then",
+    Rule.NO_GRACE: "he was away when his time was over, and this room gives no grace",
+    Rule.CHECK_AFTER_GRACE: "the grace was over, and a check was free",
+    Rule.NO_FREE_CHECK: "he was away, and this room takes no free check for one who is",
+    Rule.GRACE_USED_UP: (
+        "he was away when his time was over, and his disconnection time was used up"
+    ),
+    Rule.ALL_IN_PROTECTED: "he was away, faced a bet, and had all-in protection left",
+    Rule.AWAY_STATUS: "he had said that he was away",
+    Rule.BRING_IN_POSTED: "his time was over, and the bring-in was his to post",
+    Rule.STOOD_PAT: "his time to draw was over",
     Rule.CHOSEN_CARD: "his time was over, and this card he had chosen",
     Rule.RIGHTMOST_CARD: "his time was over with no card chosen, so the rightmost went",
 }
 _UNCOVERED: Mapping[str, str] = {
     "format": "the policy does not cover this format of game; the turn was the engine's",
+    "kind": "the policy does not cover this kind of turn; the turn was the engine's",
     "variant": "the policy does not cover this variant; the turn was the engine's",
     "failed": "an error of ours kept us from deciding; the turn was the engine's",
 }
-_DONE = {"fold": "Folded", "check": "Checked", "discard": "Discarded"}
+_DONE = {
+    "fold": "Folded",
+    "check": "Checked",
+    "discard": "Discarded",
+    "all_in": "All in for what he had paid",
+    "post": "Posted",
+    "stand_pat": "Stood pat",
+}
 
 
 class _Word(NamedTuple):

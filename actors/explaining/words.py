@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from actors import policies
 from actors.explaining.answer import answer
 from actors.explaining.spelling import clock, lasting, shown
 from actors.stories.timeline import fullness
@@ -146,17 +147,47 @@ def _change(entry: Entry, place: _Place) -> Iterator[Line]:
         span = lasting(from_rfc3339(until) - from_rfc3339(entry["at"]))
         lasts = f", until {clock(until)} ({span})"
     source, target = (entry[name].replace("_", " ") for name in ("from", "to"))
-    yield Line(f"{place.when(entry['at'])}{source} -> {target}{lasts}", "cyan")
+    stays = source == target
+    if stays and not until:
+        lasts = ", and its time stands still"
+    change = source if stays else f"{source} -> {target}"
+    yield Line(f"{place.when(entry['at'])}{change}{lasts}", "cyan")
     late = f"; noticed {lasting(entry['late_ms'] * MILLISECOND)} late" if "late_ms" in entry else ""
     why = shown(entry["why"] or entry["line"])
     yield Line(f"{INDENT}{clock(entry['at'])}, by {entry['trigger']}{late}: {why}", "dim")
+    yield from _left(entry)
+
+
+def _left(entry: Entry) -> Iterator[Line]:
+    if (left := entry.get("budget_left_ms")) is not None:
+        yield Line(
+            f"{INDENT}{lasting(left * MILLISECOND)} of his disconnection time is left", "dim"
+        )
+    if (left := entry.get("protection_left")) is not None:
+        yield Line(f"{INDENT}all-in protection is left {left} times", "dim")
+
+
+def _advice(entry: Entry, place: _Place) -> Iterator[Line]:
+    advice = {"sit_out": "have him sit out", "vacate": "give his seat to others"}
+    when = " at the hand's end" if entry["when"] == "hand_end" else ""
+    yield Line(
+        f"{place.when(entry['at'])}advice to the backend: "
+        f"{advice.get(entry['advice'], entry['advice'])}{when}"
+    )
+    yield Line(
+        f"{INDENT}after {entry['decisions']} decisions without him, in {entry['hands']} hands",
+        "dim",
+    )
 
 
 def _decision(entry: Entry, place: _Place) -> Iterator[Line]:
     card = f" {shown(entry['card'])}" if "card" in entry else ""
     yield Line(f"{place.when(entry['deadline'])}DECISION: {entry['action']}{card}", "bold red")
     point = entry["point"]
-    if entry["basis"] == "text":
+    policy = place.data["policy"]["name"]
+    if policy != policies.DEFAULT:  # the points are those of its text
+        basis = f"of the policy {shown(policy)}"
+    elif entry["basis"] == "text":
         basis = f"point {point} of the policy"
     elif point == "ours":
         basis = "our reading of what the policy leaves open"
@@ -167,6 +198,7 @@ def _decision(entry: Entry, place: _Place) -> Iterator[Line]:
         f"{INDENT}rule {entry['rule']}, {basis}; due {clock(entry['deadline'])}, made {late} late"
     )
     yield Line(f'{INDENT}"{entry["sentence"]}"', "italic")
+    yield from _left(entry)
 
 
 def _interruption(entry: Entry, place: _Place) -> Iterator[Line]:
@@ -192,6 +224,7 @@ _TELLERS: Mapping[str, Tell] = {
     "change": _change,
     "decision": _decision,
     "interruption": _interruption,
+    "advice": _advice,
     "uncovered": _uncovered,
 }
 
@@ -209,12 +242,16 @@ def _started(facts: Facts, place: _Place) -> str:
     told += [f"{name} {facts[name]}" for name in ("variant", "street", "policy") if name in facts]
     if "to_call" in facts:
         pots = " + ".join(map(str, facts["pots"]))
+        own = facts.get("contributed_voluntarily")
         told += [
             f"{facts['to_call']} to call",
             f"{facts['contributed']} of his in the pot",
+            *([] if own is None else [f"{own} of it voluntarily"]),
             f"pots {pots}",
             f"big blind {facts['big_blind']}",
         ]
+    if "protection_left" in facts:
+        told.append(f"all-in protection left {facts['protection_left']} times, says the engine")
     if facts.get("time_bank_seconds"):
         told.append(f"time bank {facts['time_bank_seconds']:g} s")
     if "chosen" in facts:
@@ -225,10 +262,21 @@ def _started(facts: Facts, place: _Place) -> str:
 
 
 def _acted(facts: Facts, place: _Place) -> str:
-    own = facts["turn_id"] == place.data["turn_id"]
-    turn = "the turn is closed" if own else f"turn {facts['turn_id']} is closed"
     action = f": {facts['action']}" if "action" in facts else ""
-    return shown(f"{turn}{action}, by {facts.get('by', 'player')}")
+    return shown(f"{_named(facts, place)} is closed{action}, by {facts.get('by', 'player')}")
+
+
+def _named(facts: Facts, place: _Place) -> str:
+    own = facts["turn_id"] == place.data["turn_id"]
+    return "the turn" if own else f"turn {facts['turn_id']}"
+
+
+def _cancelled(facts: Facts, place: _Place) -> str:
+    return shown(f"{_named(facts, place)} is called off")
+
+
+def _extended(facts: Facts, place: _Place) -> str:
+    return shown(f"{_named(facts, place)} lasts {facts['seconds']:g} s longer")
 
 
 def _chosen(facts: Facts, _place: _Place) -> str:
@@ -261,11 +309,20 @@ def _whole(name: str, text: str) -> Callable[[Facts, _Place], str]:
 _PHRASES: Mapping[str, Callable[[Facts, _Place], str]] = {
     "turn.started": _started,
     "turn.acted": _acted,
+    "turn.cancelled": _cancelled,
+    "turn.extended": _extended,
     "card.chosen": _chosen,
     "player.connected": _session,
     "player.disconnected": _session,
+    "player.away": _whole("player_id", "player {} says that he is away"),
+    "player.back": _whole("player_id", "player {} says that he is back"),
     "seat.vacated": _whole("player_id", "player {} has left the seat"),
     "hand.ended": _whole("hand_id", "hand {} is over"),
     "table.closed": lambda _facts, _place: "the table is closed",
+    "table.paused": lambda _facts, _place: "the table's clocks stand still",
+    "table.resumed": lambda _facts, _place: "the table's clocks go on",
+    "protection.reset": lambda facts, _place: shown(
+        f"the all-in protection of {facts.get('player_id', 'everybody at the table')} is whole"
+    ),
     "gateway.reset": _whole("gateway", "all older sessions of {} are dead"),
 }

@@ -15,15 +15,16 @@ from typing import Any, NamedTuple
 import pydantic_core
 from pydantic import ValidationError
 
+from actors.journal import upgrades
 from actors.shards import pictures
 from actors.shards.pictures import Picture
 from actors.transport import Delivery, Message
 from statecharts.policy import Policies, Policy
 from statecharts.seat import SnapshotError
 
-VERSION = 1
+VERSION = 2
 """Of the whole record, snapshots of seats included; see `UPGRADES`."""
-UPGRADES: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
+UPGRADES: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {1: upgrades.from_1}
 """For each older version that can still be read, what makes a record of the next one of it."""
 
 PART = 1 << 20

@@ -150,7 +150,7 @@ def _settings(amqp_url: str | None) -> Settings:
 
 def _policies(settings: Settings) -> Policies:
     try:
-        return policies.find(settings.policy)
+        return policies.for_service(settings.policy, settings.policies)
     except PolicyError as error:
         _stop(f"policy: {error}", UNUSABLE)
 

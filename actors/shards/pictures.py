@@ -14,10 +14,13 @@ from actors.shards.deadlines import SeatKey
 from actors.stories import story as stories
 from actors.stories.story import Story
 from statecharts import seat as seats
+from statecharts.accounts import Account
 from statecharts.policy import Policy
 from statecharts.presence import Reset
 from statecharts.seat import Seat
-from statecharts.surroundings import Interruption, Table
+from statecharts.storms import Storm
+from statecharts.surroundings import Interruption
+from statecharts.tables import Pause, ProtectionReset, Table
 
 Value = TypeVar("Value")
 
@@ -42,6 +45,7 @@ class Picture:
     seq_floor: int = 0
     swept: int = 0
     mark: int = 0
+    storms: tuple[Storm, ...] = ()
 
 
 def dump(picture: Picture) -> dict[str, Any]:
@@ -88,13 +92,25 @@ def seat_of(plain: Sequence[Any]) -> SeatKey:
 
 def dump_table(table_id: str, known: Known[Table]) -> tuple[Any, ...]:
     """Return one table, fit for JSON."""
-    return table_id, known.touched, known.value.ended_hands, known.value.closings
+    return table_id, known.touched, *known.value
 
 
 def load_table(plain: Sequence[Any]) -> tuple[str, Known[Table]]:
     """Return the table that `dump_table` gave."""
-    table_id, touched, ended, closings = plain
-    return table_id, Known(Table(tuple(ended), tuple(map(tuple, closings))), touched)
+    table_id, touched, ended, closings, pause, accounts, resets = plain
+    facts = Table(
+        ended_hands=tuple(ended),
+        closings=tuple(map(tuple, closings)),
+        pause=None if pause is None else Pause(*pause),
+        accounts=tuple(map(_account, accounts)),
+        protection_resets=tuple(ProtectionReset(*reset) for reset in resets),
+    )
+    return table_id, Known(facts, touched)
+
+
+def _account(plain: Sequence[Any]) -> Account:
+    account = Account(*plain)
+    return account._replace(protected=tuple(account.protected), advised=tuple(account.advised))
 
 
 def dump_facts(picture: Picture) -> dict[str, Any]:
@@ -105,6 +121,7 @@ def dump_facts(picture: Picture) -> dict[str, Any]:
         "seq_floor": picture.seq_floor,
         "swept": picture.swept,
         "mark": picture.mark,
+        "storms": picture.storms,
     }
 
 
@@ -122,4 +139,5 @@ def load_facts(
         plain["seq_floor"],
         plain["swept"],
         plain["mark"],
+        tuple(Storm(*storm) for storm in plain["storms"]),
     )

@@ -6,7 +6,7 @@ same outputs.  `worker` feeds it from a broker, `simulate` from a file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -14,11 +14,13 @@ from functools import partial
 from actors.shards.deadlines import Deadlines, SeatKey
 from actors.shards.pictures import Known, Picture
 from actors.shards.seat_actor import SeatActor
+from actors.shards.storms import Storms
 from actors.stories.entries import Heard
 from actors.stories.story import of_turn
 from actors.stories.teller import Teller
 from actors.stories.timeline import Timeline
-from statecharts.decisions import EventRefused, Output
+from statecharts.chart import OPEN, PRESENCE
+from statecharts.decisions import ConnectionStorm, EventRefused, Output, PolicyName
 from statecharts.digests import short
 from statecharts.events import Event
 from statecharts.instants import SECOND
@@ -29,7 +31,8 @@ from statecharts.presence import Reset
 from statecharts.refusals import Code, Refusal
 from statecharts.seat import Seat
 from statecharts.step import Interrupted, WakeUp
-from statecharts.surroundings import MAX_HANDS, MAX_SOURCES, Interruption, Surroundings, Table
+from statecharts.surroundings import Interruption, Surroundings
+from statecharts.tables import Table, learned
 
 MAX_GATEWAYS = 1024
 MAX_RESETS = 4
@@ -76,8 +79,10 @@ class Shard:
         `timelines`: tell them, for whoever takes them (`take_timelines`).
         """
         self.policies = policies
+        """For turns that begin; may be replaced between two calls.  An open turn has its own."""
         self.max_clock_lag = max_clock_lag
         self.deadlines = Deadlines()
+        self.storms = Storms()
         self.faults: list[Exception] = []
         """Errors of ours, for the log; who has logged them clears the list."""
         self._teller = Teller() if timelines else None
@@ -166,11 +171,35 @@ class Shard:
             outcome = self._step(actor, heard, arrival, policy, outputs, act)
             if outcome is not None:
                 reasons.append(outcome.line.why if isinstance(outcome.line, Ignored) else None)
+        if event.name in PRESENCE:
+            outputs.extend(self._gathered(event, arrival, touched))
         if len(self.faults) > failed:
             raise Refusal(Code.FAILED, "a fault of ours kept us from taking it", event.identity)
         if event.seat is not None and reasons[0] is not None:
             return Applied(Verdict.IGNORED, outputs, reasons[0])
         return Applied(Verdict.APPLIED, outputs)
+
+    def _gathered(
+        self, event: Event, at: int, touched: Sequence[SeatActor]
+    ) -> Iterator[ConnectionStorm]:
+        """Yield the storms that a loss makes."""
+        if event.name is Trigger.PLAYER_CONNECTED or not touched:
+            return
+        gateway = event.source if event.name is Trigger.PLAYER_DISCONNECTED else event.data.gateway
+        for storm, policy, lost, open_turns in self.storms.gather(at, short(gateway)):
+            seat = touched[-1].seat
+            yield ConnectionStorm(
+                at=at,
+                table_id=None,
+                seat=None,
+                policy=PolicyName(name=policy.name, digest=policy.digest),
+                gateway=gateway if storm.gateway else None,
+                lost=lost,
+                open_turns=open_turns,
+                within_seconds=policy.storm.within_seconds,
+                held_until=storm.held_until if policy.storm.hold_seconds else None,
+                tipped_by=f"{seat.table_id}/{seat.number}",
+            )
 
     def _check_unique(self, event: Event) -> None:
         """Refuse a start whose turn stands in another seat: who decides it would be chance."""
@@ -182,19 +211,12 @@ class Shard:
 
     def _learn(self, event: Event, reference: int) -> bool:
         """Note what an event tells about a table or a gateway; False if that is known already."""
-        if event.name is Trigger.HAND_ENDED:
-            entry, hand = self._tables[event.table_id], short(event.data.hand_id)
-            if hand in entry.facts.ended_hands:
+        if event.seat is None and event.table_id:
+            entry = self._tables[event.table_id]
+            facts = learned(entry.facts, event, reference)
+            if facts is entry.facts:
                 return False
-            ended = (*entry.facts.ended_hands, hand)[-MAX_HANDS:]
-            entry.facts = entry.facts._replace(ended_hands=ended)
-        elif event.name is Trigger.TABLE_CLOSED:
-            entry, source = self._tables[event.table_id], short(event.source)
-            last = dict(entry.facts.closings)
-            if last.pop(source, event.stamp - 1) >= event.stamp:
-                return False
-            closings = (*last.items(), (source, event.stamp))[-MAX_SOURCES:]
-            entry.facts = entry.facts._replace(closings=closings)
+            entry.facts = facts
         elif event.name is Trigger.GATEWAY_RESET:
             reset = Reset(short(event.data.gateway), event.stamp, reference)
             known = self._resets.pop(reset.source, ())
@@ -229,11 +251,21 @@ class Shard:
     def _policy(self, event: Event) -> Policy:
         name = event.data.policy if event.name is Trigger.TURN_STARTED else None
         policy = self.policies.named(name)
+        if policy is None and self._knows_turn(event):
+            policy = self.policies.default  # not looked at: a repeated start opens nothing
         if policy is None:
             known = ", ".join(sorted(self.policies.by_name))
             detail = f"data.policy: there is no policy {name!r}; there are: {known}"
             raise Refusal(Code.INVALID, detail, event.identity)
         return policy
+
+    def _knows_turn(self, event: Event) -> bool:
+        """Say whether a start repeats one that was taken before its policy was removed."""
+        return any(
+            (actor.seat.turn and actor.seat.turn.turn_id == event.data.turn_id)
+            or short(event.data.turn_id) in actor.seat.closed_turns
+            for actor in self._seat_of(event)
+        )
 
     # -- Steps
 
@@ -256,7 +288,7 @@ class Shard:
         around = self._around(actor.seat.table_id)
         # In virtual time it is noticed when it is due, or when its turn is heard of after that.
         noticed = max(due, self._mark) if made is None else made
-        cause, policy = WakeUp(due, noticed), self.policies.default
+        cause, policy = WakeUp(due, noticed, actor.seat.wakes_for), self.policies.default
         self._step(actor, cause, due, policy, outputs, partial(actor.wake, cause, policy, around))
 
     def _step(
@@ -283,15 +315,20 @@ class Shard:
                     self._teller.abandoned(actor, cause, left)
         else:
             outputs.extend(outcome.outputs)
+            if outcome.table is not None:
+                self._tables[actor.seat.table_id].facts = outcome.table
+                self._changed_tables[actor.seat.table_id] = None
             if self._teller:
                 self._teller.tell(actor, cause, outcome, policy, self._interruptions)
         key = (actor.seat.table_id, actor.seat.number)
         self.deadlines.set(key, actor.seat.deadline)
+        self.storms.see(key, actor.seat)
         self._changed_seats[key] = None
         return outcome
 
     def _around(self, table_id: str) -> Surroundings:
-        return Surroundings(self._tables[table_id].facts, self._resets, self._interruptions)
+        facts = self._tables[table_id].facts
+        return Surroundings(facts, self._resets, self._interruptions, self.storms.latest)
 
     # -- Timelines
 
@@ -351,9 +388,10 @@ class Shard:
             for number, actor in list(entry.seats.items()):
                 stamps = (stamp for _, stamp in actor.seat.latest_starts)
                 heard = max((actor.touched, *stamps))  # a start may be stamped in the future
-                if heard < before and actor.seat.deadline is None:
+                if heard < before and actor.seat.state not in OPEN:
                     self._seq_floor = max(self._seq_floor, actor.seat.seq)
                     del entry.seats[number]
+                    self.storms.see((table_id, number), None)
                     self._changed_seats[table_id, number] = None
             if not entry.seats and entry.touched < before:
                 del self._tables[table_id]
@@ -398,6 +436,8 @@ class Shard:
                     actor.story = seat.story or begun
                 self._tables[table_id].seats[number] = actor
                 self.deadlines.set((table_id, number), seat.value.deadline)
+                self.storms.see((table_id, number), seat.value)
+        self.storms.latest = picture.storms
         self._resets = {}
         for reset in picture.resets:
             self._resets[reset.source] = (*self._resets.get(reset.source, ()), reset)
@@ -412,7 +452,7 @@ class Shard:
         resets = tuple(reset for known in self._resets.values() for reset in known)
         return Picture(
             seats, tables, resets, self._interruptions,
-            self._seq_floor, self._swept, self._mark,
+            self._seq_floor, self._swept, self._mark, self.storms.latest,
         )  # fmt: skip
 
     def _seat(self, key: SeatKey) -> Known[Seat] | None:

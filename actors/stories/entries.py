@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from actors.stories.story import (
+    Advised,
     Change,
     Decision,
     Entry,
@@ -17,7 +18,7 @@ from actors.stories.story import (
     Uncovered,
 )
 from statecharts.chart import PRESENCE
-from statecharts.decisions import DecisionMade, SeatChanged, TurnUncovered
+from statecharts.decisions import DecisionMade, SeatAdvice, SeatChanged, TurnUncovered
 from statecharts.digests import short
 from statecharts.events import Event
 from statecharts.kernel import Outcome
@@ -32,16 +33,23 @@ from statecharts.surroundings import Interruption
 _FACTS: Mapping[Trigger, tuple[str, ...]] = {
     Trigger.TURN_STARTED: (
         "hand_id", "turn_id", "player_id", "turn_seconds", "format", "kind", "variant", "street",
-        "policy", "connected", "to_call", "contributed", "pots", "big_blind", "stack",
-        "time_bank_seconds", "chosen",
+        "policy", "connected", "to_call", "contributed", "contributed_voluntarily", "pots",
+        "big_blind", "stack", "time_bank_seconds", "chosen", "protection_left",
     ),
     Trigger.TURN_ACTED: ("turn_id", "action", "by"),
+    Trigger.TURN_CANCELLED: ("turn_id",),
+    Trigger.TURN_EXTENDED: ("turn_id", "seconds"),
     Trigger.CARD_CHOSEN: ("hand_id", "turn_id"),
     Trigger.PLAYER_CONNECTED: ("player_id", "session_id", "sole"),
     Trigger.PLAYER_DISCONNECTED: ("player_id", "session_id", "reason"),
+    Trigger.PLAYER_AWAY: ("player_id",),
+    Trigger.PLAYER_BACK: ("player_id",),
     Trigger.SEAT_VACATED: ("player_id",),
     Trigger.HAND_ENDED: ("hand_id",),
     Trigger.TABLE_CLOSED: (),
+    Trigger.TABLE_PAUSED: (),
+    Trigger.TABLE_RESUMED: (),
+    Trigger.PROTECTION_RESET: ("player_id",),
     Trigger.GATEWAY_RESET: ("gateway",),
 }  # fmt: skip
 """What is told of an event; of cards nothing but the choice."""
@@ -144,11 +152,12 @@ def entries_of(
             if output.trigger is Trigger.INTERRUPTION:
                 yield output.turn_id, _moved(output, interruptions)
             else:
+                row = outcome.line if output.from_ is output.to else next(rows)
                 yield (
                     output.turn_id,
                     Change(
                         output.at, output.from_, output.to, output.trigger, output.until,
-                        next(rows).id, output.connected, noticed,
+                        row.id, output.connected, noticed, output.budget_left_ms,
                     ),
                 )  # fmt: skip
         elif isinstance(output, DecisionMade):
@@ -157,8 +166,14 @@ def entries_of(
                 Decision(
                     output.at, output.at if noticed is None else noticed, output.action,
                     output.card, output.rule, output.basis, output.connected,
+                    output.budget_left_ms, output.protection_left,
                 ),
             )  # fmt: skip
+        elif isinstance(output, SeatAdvice):
+            yield (
+                output.turn_id,
+                Advised(output.at, output.advice, output.when, output.decisions, output.hands),
+            )
         elif isinstance(output, TurnUncovered):
             yield output.turn_id, Uncovered(output.at, output.reason)
 

@@ -59,6 +59,7 @@ class Change(NamedTuple):
     row: str
     connected: bool
     noticed: int | None
+    budget_left_ms: int | None = None
 
 
 class Moved(NamedTuple):
@@ -80,6 +81,18 @@ class Decision(NamedTuple):
     rule: str
     basis: str
     connected: bool
+    budget_left_ms: int | None = None
+    protection_left: int | None = None
+
+
+class Advised(NamedTuple):
+    """What the backend is advised to do with the seat, after so many decisions in so many hands."""
+
+    at: int
+    advice: str
+    when: str
+    decisions: int
+    hands: int
 
 
 class Uncovered(NamedTuple):
@@ -89,7 +102,7 @@ class Uncovered(NamedTuple):
     reason: str
 
 
-Entry = Input | Change | Moved | Decision | Uncovered
+Entry = Input | Change | Moved | Decision | Advised | Uncovered
 
 
 class KnownSession(NamedTuple):
@@ -143,7 +156,7 @@ def _weight(entry: Entry) -> int:
 # -- As JSON types
 
 _KINDS: Mapping[str, type[Entry]] = {
-    kind.__name__.lower(): kind for kind in (Input, Change, Moved, Decision, Uncovered)
+    kind.__name__.lower(): kind for kind in (Input, Change, Moved, Decision, Advised, Uncovered)
 }
 _FACTS = Input._fields.index("facts")
 

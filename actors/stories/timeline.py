@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from actors.stories.story import (
+    Advised,
     Change,
     Decision,
     Entry,
@@ -119,7 +120,7 @@ def _input(entry: Input) -> dict[str, Any]:
 
 
 def _change(entry: Change) -> dict[str, Any]:
-    told = {
+    told: dict[str, Any] = {
         "what": "change",
         "at": _written(entry.at),
         "from": str(entry.source),
@@ -130,6 +131,8 @@ def _change(entry: Change) -> dict[str, Any]:
         "why": _WHY.get(entry.row),
         "connected": entry.connected,
     }
+    if entry.budget_left_ms is not None:
+        told["budget_left_ms"] = entry.budget_left_ms
     if entry.noticed is None:
         return told
     return {**told, "noticed": _written(entry.noticed), "late_ms": _late(entry.at, entry.noticed)}
@@ -159,7 +162,13 @@ def _decision(entry: Decision) -> dict[str, Any]:
         "noticed": _written(entry.noticed),
         "late_ms": _late(entry.at, entry.noticed),
         "connected": entry.connected,
+        **({} if entry.budget_left_ms is None else {"budget_left_ms": entry.budget_left_ms}),
+        **({} if entry.protection_left is None else {"protection_left": entry.protection_left}),
     }
+
+
+def _advised(entry: Advised) -> dict[str, Any]:
+    return {"what": "advice", **entry._asdict(), "at": _written(entry.at)}
 
 
 def _uncovered(entry: Uncovered) -> dict[str, Any]:
@@ -171,6 +180,7 @@ _WRITERS: Mapping[type[Entry], Callable[[Any], dict[str, Any]]] = {
     Change: _change,
     Moved: _moved,
     Decision: _decision,
+    Advised: _advised,
     Uncovered: _uncovered,
 }
 

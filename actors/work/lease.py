@@ -22,13 +22,13 @@ from actors.journal.collector import collector
 from actors.shards.shard import Shard
 from actors.stories.audit import audit_messages
 from actors.transport import Connection, ConnectionLost, Consumer, Delivery, Message, Published
+from actors.work.in_force import InForce
 from actors.work.intake import Intake
 from actors.work.options import Options
 from actors.work.outbox import Outbox
 from actors.work.tasks import only
 from actors.work.ticks import Ticker, is_probe, is_tick
 from statecharts.instants import from_seconds
-from statecharts.policy import Policies
 
 MAX_TRIES = 5
 """What was tried alone in so many leases, each of which ended before its verdict, is parked."""
@@ -44,7 +44,7 @@ class Work:
     """What all shards of a worker share."""
 
     connection: Connection
-    policies: Policies
+    in_force: InForce
     clock: Clock
     options: Options
     log: FilteringBoundLogger
@@ -115,7 +115,7 @@ class Lease:
         confirmed, and consumes.  `test`: see `Journal.open`.  Raises LeaseLost, JournalError,
         ConnectionLost.
         """
-        restored = await self._journal.open(self._work.policies, test=test)
+        restored = await self._journal.open(self._work.in_force.policies, test=test)
         with collector.rests():
             self._begin(restored)
         try:
@@ -138,7 +138,7 @@ class Lease:
         work = self._work
         options, clock = work.options, work.clock
         lag = from_seconds(options.max_clock_lag)
-        shard = Shard(work.policies, max_clock_lag=lag, timelines=True)
+        shard = Shard(work.in_force.policies, max_clock_lag=lag, timelines=True)
         self._intake = Intake(shard, options, work.log, work.counts, restored, clock.now())
         self._outbox = Outbox(work.log)
         self._outbox.restore(restored.outbox, restored.sent_through)
@@ -199,7 +199,8 @@ class Lease:
             await clock.wait(asyncio.Event(), self._owner.since + from_seconds(age))
 
     async def _take(self, group: list[Delivery]) -> None:
-        """Take a group."""
+        """Take a group, all of it under the same policies."""
+        self._intake.shard.policies = self._work.in_force.policies
         now, messages = self._work.clock.now(), list[Message]()
         for delivery in group:
             if self._intake.tries(delivery) > MAX_TRIES:

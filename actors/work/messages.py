@@ -7,7 +7,7 @@ from actors.broker.topology import DEAD, DECISIONS, EVENTS
 from actors.transport import Delivery, Message
 from statecharts.decisions import Output, SeatChanged
 from statecharts.instants import to_rfc3339
-from statecharts.lines import State
+from statecharts.lines import State, Trigger
 from statecharts.refusals import Refusal
 
 MOVED = "seatwarden-moved"
@@ -22,6 +22,7 @@ def is_told(output: Output, *, all_changes: bool) -> bool:
         all_changes
         or not isinstance(output, SeatChanged)
         or {output.from_, output.to} not in _OF_MOST_TURNS
+        or output.trigger is Trigger.DEADLINE  # the turn is left to the engine, which must hear it
     )
 
 

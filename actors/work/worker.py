@@ -20,6 +20,7 @@ from actors.transport import (
     TransportError,
 )
 from actors.work.census import Census
+from actors.work.in_force import InForce
 from actors.work.lease import Work
 from actors.work.options import Options
 from actors.work.station import Standing, Station
@@ -57,7 +58,7 @@ class Worker:
         """Deliveries by what became of them."""
         self.stations: list[Station] = []
         self._transport = transport
-        self._policies = policies
+        self._in_force = InForce(policies)
         self._clock = clock
         self._options = options
         self._log = log
@@ -121,7 +122,7 @@ class Worker:
                 shards=found.shards, setting=options.shards,
             )  # fmt: skip
         work = Work(
-            connection, self._policies, self._clock, options, self._log, self.counts, self._name
+            connection, self._in_force, self._clock, options, self._log, self.counts, self._name
         )
         self.stations = [
             Station(work, shard, found.queue(shard), found.journal(shard), self._see_whether_ready)
@@ -139,6 +140,10 @@ class Worker:
                     task.cancel()
         except BaseExceptionGroup as several:
             raise only(several, (TransportError,)) from None
+
+    def use(self, policies: Policies) -> None:
+        """Have the turns that begin from now on be under these; the open ones keep theirs."""
+        self._in_force.policies = policies
 
     def owns(self, shards: int) -> bool:
         """Say whether it owns so many shards, and all are live."""

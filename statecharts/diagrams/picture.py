@@ -1,7 +1,8 @@
 """The one intermediate form that every picture is drawn from: the table's changes of state.
 
 Three things are done so that it can be read, and each follows from the table alone.  What happens
-in every open state alike leaves from the box around them.  What is asked at the turn end, in the
+in every open state alike, and the answer for one who has said that he is away, leaves from the box
+around them.  What is asked at the turn end, in the
 same words after the turn time and after the time bank, is drawn once, behind a diamond.  And all
 that leads from one place to another is one edge with several cases.  Lines that keep the state are
 no edges.
@@ -36,7 +37,7 @@ KINDS: Mapping[Kind, str] = {
     Kind.TURN: "the way of the turn",
     Kind.BACK: "a way back to the player",
     Kind.DECISION: "a decision for the player: action · rule",
-    Kind.OFF: "the turn is cancelled",
+    Kind.OFF: "the turn is off, or the engine's",
 }
 """The legend."""
 
@@ -108,7 +109,7 @@ Asked = tuple[tuple[Answers, State | None, str], ...]
 
 
 def _junctions(rows: tuple[Row, ...]) -> Mapping[Asked, str]:
-    """Return a diamond for each different set of lines that ask at a deadline for the price."""
+    """Return a diamond for each different set of lines that ask at a deadline for the grace."""
     found: dict[Asked, str] = {}
     for state in State:
         asked = _asked(_at_turn_end(rows, state))
@@ -122,7 +123,8 @@ def _at_turn_end(rows: Iterable[Row], state: State) -> tuple[Row, ...]:
 
 
 def _is_turn_end(row: Row) -> bool:
-    return row.trigger is Trigger.DEADLINE and "price" in row.when and row.target is not None
+    asks = row.when.keys() & {"grace", "own_end", "kind"}
+    return row.trigger is Trigger.DEADLINE and bool(asks) and row.target is not None
 
 
 def _common(rows: tuple[Row, ...]) -> When:
@@ -151,6 +153,7 @@ def _turn_ends(junctions: Mapping[Asked, str]) -> Iterator[Edge]:
         for own, target, decides in asked:
             if target is not None:
                 kind = Kind.DECISION if decides else Kind.TURN
+                kind = Kind.OFF if target is State.IDLE else kind
                 yield Edge(
                     diamond, target, kind, (Case("", told(State.ACTING, dict(own)), decides),)
                 )
@@ -167,6 +170,10 @@ def _direct(rows: tuple[Row, ...], junctions: Mapping[Asked, str]) -> Iterator[E
             here = _at_turn_end(rows, row.source)
             case = Case(happens, told(row.source, _common(here)))
             yield Edge(row.source, junctions[_asked(here)], Kind.TURN, (case,))
+        elif row.trigger is Trigger.ANSWER and row.target is not None:
+            # Due in every open state alike; what is answered hangs on the turn.
+            case = Case(happens, told(row.source, row.when), _decides(row))
+            yield Edge(OPEN_TURN, row.target, _kind(row), (case,))
         elif row.target is not None:
             case = Case(happens, told(row.source, row.when), _decides(row))
             yield Edge(row.source, row.target, _kind(row), (case,))

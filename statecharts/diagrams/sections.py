@@ -25,14 +25,22 @@ INTRODUCTION = (
 HAPPENS: Mapping[Trigger, str] = {
     Trigger.TURN_STARTED: "a turn begins",
     Trigger.TURN_ACTED: "the engine tells that the turn is acted",
+    Trigger.TURN_CANCELLED: "the engine calls the turn off",
+    Trigger.TURN_EXTENDED: "the engine gives the turn more time",
     Trigger.CARD_CHOSEN: "the player chooses a card",
     Trigger.PLAYER_CONNECTED: "a session of a player begins",
     Trigger.PLAYER_DISCONNECTED: "a session of a player ends",
     Trigger.GATEWAY_RESET: "a gateway has lost all its sessions",
+    Trigger.PLAYER_AWAY: "the player says that he is away",
+    Trigger.PLAYER_BACK: "the player says that he is back",
     Trigger.SEAT_VACATED: "the player leaves the seat",
     Trigger.HAND_ENDED: "the hand ends",
     Trigger.TABLE_CLOSED: "the table closes",
+    Trigger.TABLE_PAUSED: "the table is paused",
+    Trigger.TABLE_RESUMED: "the table goes on",
+    Trigger.PROTECTION_RESET: "a player's all-in protection is whole again",
     Trigger.DEADLINE: "the time of the present state is over",
+    Trigger.ANSWER: "the answer for one who has said that he is away is due",
     Trigger.INTERRUPTION: "the service or the broker was interrupted",
 }
 

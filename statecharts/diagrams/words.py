@@ -10,14 +10,22 @@ from statecharts.lines import State, Trigger, When
 HAPPENINGS: Mapping[Trigger, str] = {
     Trigger.TURN_STARTED: "new turn",
     Trigger.TURN_ACTED: "the player acts",
+    Trigger.TURN_CANCELLED: "turn called off",
+    Trigger.TURN_EXTENDED: "more time for the turn",
     Trigger.CARD_CHOSEN: "choice of a card",
     Trigger.PLAYER_CONNECTED: "news of the connection",
     Trigger.PLAYER_DISCONNECTED: "news of the connection",
     Trigger.GATEWAY_RESET: "news of the connection",
+    Trigger.PLAYER_AWAY: "he says that he is away",
+    Trigger.PLAYER_BACK: "he says that he is back",
     Trigger.SEAT_VACATED: "player left",
     Trigger.HAND_ENDED: "hand ended",
     Trigger.TABLE_CLOSED: "table closed",
+    Trigger.TABLE_PAUSED: "table paused",
+    Trigger.TABLE_RESUMED: "table goes on",
+    Trigger.PROTECTION_RESET: "all-in protection reset",
     Trigger.DEADLINE: "time over",
+    Trigger.ANSWER: "has said that he is away",
     Trigger.INTERRUPTION: "interruption",
 }
 
@@ -40,7 +48,12 @@ EXPECTED: When = {
     "hand": "this",
     "departure": "his",
     "own_end": "there",
-    "start": ("uncovered", "discard", "betting"),
+    "silence": "decided",
+    "kind": "betting",
+    "storm": "none",
+    "protection": "none",
+    "uses": "left",
+    "start": ("uncovered", "discard", "turn"),
 }
 """Answers that a picture leaves out because nobody would expect another; the table has them."""
 
@@ -60,7 +73,7 @@ def conditions(when: When) -> tuple[str, ...]:
     """Return a guard in words, whole.
 
     >>> conditions({"deadline": "due", "price": "free"})
-    ('due', 'check is free')
+    ('due', 'nothing to call')
     """
     return tuple(_words(when))
 
@@ -69,7 +82,7 @@ def told(state: State, when: When) -> tuple[str, ...]:
     """Return a guard in words, without what is expected anyhow or known in that state.
 
     >>> told(State.ACTING, {"deadline": "due", "price": "free"})
-    ('check is free',)
+    ('nothing to call',)
     """
     plain = {**EXPECTED, **KNOWN.get(state, {})}
     return tuple(
@@ -79,5 +92,10 @@ def told(state: State, when: When) -> tuple[str, ...]:
 
 def _words(when: When) -> Iterator[str]:
     for asked, wanted in when.items():
+        known = QUESTIONS[asked].answers
         answers = (wanted,) if isinstance(wanted, str) else wanted
-        yield " or ".join(QUESTIONS[asked].answers[answer] for answer in answers)
+        others = [words for answer, words in known.items() if answer not in answers]
+        if len(others) == 1 < len(answers):
+            yield f"not: {others[0]}"
+        else:
+            yield " or ".join(known[answer] for answer in answers)

@@ -127,7 +127,7 @@ class Other(Candidate):
     def step(self, one: Recorded) -> None:
         key, event, at, reference, policy, around = one
         seat = self.seats[key]
-        draft = Step(seat.copy(), event, at, reference, policy, around)
+        draft = Step(seat.copy(), event, at, reference, policy, around, around.table)
         if event.name in PRESENCE:
             write_down(draft)
         lines: list[Line] = []

@@ -141,7 +141,7 @@ class _Table:
             end += self.bank_seconds * SECOND
         decided = end + (POLICY.buffer if in_grace_branch else 0)
         if in_grace_branch and self.is_away(seat, end):
-            decided += POLICY.grace_for(self.pot, BIG_BLIND)
+            decided += POLICY.grace_for(self.pot, BIG_BLIND, 0)
         acts = self.acts_at(seat, began)
         ids = {"hand_id": hand_id, "turn_id": turn_id}
         if acts < decided:

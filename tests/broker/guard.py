@@ -42,6 +42,10 @@ class Guarded:
         """Ask the program, and not what it started, to end."""
         self._process.terminate()
 
+    def hang_up(self) -> None:
+        """Send the program, and not what it started, SIGHUP."""
+        self._process.send_signal(signal.SIGHUP)
+
     def wait(self, seconds: float) -> int:
         """Return its status when it has ended; subprocess.TimeoutExpired."""
         return self._process.wait(seconds)

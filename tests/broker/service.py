@@ -70,6 +70,10 @@ class Service:
         self._running.terminate()
         return await self.ended(STOP_SECONDS)
 
+    def reload(self) -> None:
+        """Have it read its policies again, as an operator does."""
+        self._running.hang_up()
+
     async def ended(self, seconds: float = SOON) -> int:
         """Wait until it ends by itself, and return its exit status; ServiceError."""
         await self._until(lambda: self._running.status is not None, seconds, "does not end")

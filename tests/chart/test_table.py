@@ -17,6 +17,15 @@ from statecharts.rules import Action, Rule
 from statecharts.seat import dump
 from tests.chart.walks import met
 
+MOVERS = (
+    "move_turn_end",
+    "move_deadlines",
+    "extend_turn",
+    "stop_clock",
+    "start_clock",
+    "answer_at_once",
+    "hold",
+)
 CELLS = list(itertools.product(State, Trigger))
 
 
@@ -58,7 +67,7 @@ def test_a_decision_leads_to_auto_action_and_only_a_deadline_makes_one() -> None
         decides = row.decision is not None
         assert decides == (row.target is State.AUTO_ACTION)
         assert decides == (row.effect == "decide")
-        assert not decides or row.trigger is Trigger.DEADLINE
+        assert not decides or row.trigger in (Trigger.DEADLINE, Trigger.ANSWER)
 
 
 @pytest.mark.parametrize("line", TABLE, ids=lambda line: line.id)
@@ -78,7 +87,9 @@ def test_every_line_is_met_and_does_what_it_says(line: Line) -> None:
             assert outcome.outputs == ()
         else:
             _check_row(line, outcome.seat.state, list(outcome.outputs))
-            assert (outcome.seat.deadline is not None) == (outcome.seat.state in OPEN)
+            turn = outcome.seat.turn
+            runs = outcome.seat.state in OPEN and turn is not None and turn.paused_at is None
+            assert (outcome.seat.deadline is not None) == runs
     assert dump(step.seat) == before, "a step changed the seat that it was given"
 
 
@@ -90,8 +101,8 @@ def _check_row(row: Row, state: State, outputs: list[object]) -> None:
         return
     assert state is (row.target or row.source)
     told = [(row.source, state, row.trigger)] if row.target is not None else []
-    if row.trigger is Trigger.INTERRUPTION:
-        told.append((state, state, Trigger.INTERRUPTION))
+    if row.effect in MOVERS:
+        told.append((state, state, row.trigger))
     assert [(change.from_, change.to, change.trigger) for change in changes] == told
     assert [(one.action, one.rule) for one in decisions] == ([row.decision] if row.decision else [])
     for one in decisions:

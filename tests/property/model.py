@@ -2,7 +2,8 @@
 
 This is not a state machine and shares no code with one. It keeps every event with its arrival
 and answers each question by looking through all of them again: slow, short, and written from
-``disconnection-policy.txt``, ``reading.md`` and ``contract.md`` alone. Instants are integers,
+``disconnection-policy.txt``, ``reading.md``, ``rooms.md`` and ``contract.md`` alone. A room's keys
+are those of its file, and read here as they stand there. Instants are integers,
 in microseconds. It forgets nothing, so it is right only within the contract's bounds of memory
 (16 turns and 8 sessions of a seat, 16 hands of a table).
 """
@@ -14,8 +15,23 @@ from typing import Any
 
 SECOND = 1_000_000
 MILLISECOND = 1_000
-BUFFER = 3 * SECOND
 STALE = 600 * SECOND
+
+
+ADDA52: Mapping[str, Any] = {
+    "covers_formats": ["cash"],
+    "grace": [{"pot_below_big_blinds": 5, "seconds": 15}, {"seconds": 25}],
+    "grace_needs": "any_chip",
+    "pot_that_counts": "total",
+    "buffer_seconds": 3,
+    "buffer_for": "everyone",
+    "free_check": "at_turn_end",
+    "time_bank_while_away": "in_grace_branch",
+    "min_seconds_after_return": 0,
+    "max_seconds_after_return": None,
+    "connected_but_silent": "check_else_fold",
+}
+"""What is asked for everything that a room's file leaves out."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +80,12 @@ class Model:
     """All that was heard in one shard."""
 
     max_clock_lag: int | None = None
+    room: Mapping[str, Any] = field(default_factory=dict)
     history: list[Heard] = field(default_factory=list)
+
+    def key(self, name: str) -> Any:
+        """Return what the room says, or else adda52."""
+        return self.room.get(name, ADDA52[name])
 
     def hear(self, told: Told, at: int) -> str | None:
         """Take note of an event, unless it is refused: then return the code.
@@ -133,7 +154,8 @@ class Model:
     def opened(self, table: str, seat: int) -> list[Heard]:
         """Return the starts that have opened a turn."""
         starts = self._new_starts(table, seat)
-        return [turn for turn in starts if turn.told.data["format"] == "cash"]
+        covered = self.key("covers_formats")
+        return [turn for turn in starts if turn.told.data["format"] in covered]
 
     def closing(self, turn: Heard) -> Heard | None:
         """Return the first event that closes this turn."""
@@ -289,9 +311,19 @@ class Model:
             end, data = self.closing(turn), turn.told.data
             its = data.get("kind") == "discard" and data["hand_id"] == said.data["hand_id"]
             stands = turn.n < choice.n and (end is None or end.n > choice.n)
+            if self._is_left(turn):
+                continue
             if its and stands and choice.at > self.begins(turn) + seconds(data["turn_seconds"]):
                 return True
         return False
+
+    def _is_left(self, discard: Heard) -> bool:
+        """Whether a discard whose player was connected at its end is the engine's."""
+        if self.key("connected_but_silent") != "engine":
+            return False
+        end = self.begins(discard) + seconds(discard.told.data["turn_seconds"])
+        known = [h for h in self.history if h.n <= discard.n or h.at <= end]
+        return self.connected(discard, known, end)
 
     # A turn's life
 
@@ -303,13 +335,15 @@ class Model:
             mine = [h for h in self.history if end is None or h.n < end.n]
             limit = fired if end is None else min(end.at, fired)
             life = [s for s in self._life(turn, mine) if s.heard is not None or s.at < limit]
-            if life[-1].decision:
+            is_left = life[-1].state == "idle"
+            if life[-1].decision or is_left:
                 at = life[-1].at
                 known = [h for h in mine if h.n <= turn.n or h.at <= at]
                 connected, used = self.connected(turn, known), self._bank_used(life, at)
-                life[-1] = replace(life[-1], connected=connected, bank_used=used)
+                said = None if is_left else connected
+                life[-1] = replace(life[-1], connected=said, bank_used=used)
             found += life
-            if end is not None:
+            if end is not None and not is_left:
                 decided = any(s.decision for s in life)
                 left = None if decided else self._bank_used(life, end.at)
                 name = turn.told.data["turn_id"]
@@ -334,6 +368,9 @@ class Model:
         end = self.begins(turn) + seconds(d["turn_seconds"])
         if d.get("kind") == "discard":
             yield Step(turn.at, name, "discarding", end, heard=turn.n)
+            if self._is_left(turn):
+                yield Step(end, name, "idle")
+                return
             card = self._choice(turn, known(end))
             rule = "rightmost-card" if card is None else "chosen-card"
             thrown = d["cards"][-1] if card is None else card
@@ -341,60 +378,131 @@ class Model:
             return
 
         yield Step(turn.at, name, "acting", end, heard=turn.n)
-        facing, invested = money(d["to_call"]) > 0, money(d["contributed"]) > 0
+        facing = money(d["to_call"]) > 0
         away = not self.connected(turn, known(end), end)
         bank = seconds(d.get("time_bank_seconds", 0))
-        if bank and (not away or (facing and invested)):
+        if bank and (not away or self._bank_runs_while_away(d)):
             yield Step(end, name, "time_bank", end + bank)
             end += bank
             away = not self.connected(turn, known(end), end)
-        if not facing:
-            rule = "check-available" if away else "turn-timeout"
-            yield Step(end, name, "auto_action", None, ("check", rule, None))
-        elif not invested:
-            rule = "nothing-in-pot" if away else "turn-timeout"
-            yield Step(end, name, "auto_action", None, ("fold", rule, None))
-        else:
+        follows = self._grace_follows(d)
+        waits = seconds(self.key("buffer_seconds")) > 0 and self.key("buffer_for") == "everyone"
+        if follows and (away or waits):
             yield from self._after(turn, mine, end)
+        elif not away:
+            yield self._silent(turn, end, left=True)
+        elif not facing:
+            takes = self.key("free_check") != "never"
+            what = ("check", "check-available") if takes else ("fold", "no-free-check")
+            yield Step(end, name, "auto_action", None, (*what, None))
+        else:
+            rule = "nothing-in-pot" if self.key("grace") else "no-grace"
+            yield Step(end, name, "auto_action", None, ("fold", rule, None))
+
+    # What the room says of a turn
+
+    def _mine(self, d: Mapping[str, Any]) -> Fraction:
+        """Return his money in the pot, as the room counts it."""
+        if self.key("grace_needs") == "voluntary_chip" and "contributed_voluntarily" in d:
+            return money(d["contributed_voluntarily"])
+        return money(d["contributed"])
+
+    def _grace_follows(self, d: Mapping[str, Any]) -> bool:
+        """Whether the room gives its extra time to one who is away at the turn end."""
+        if not self.key("grace"):
+            return False
+        if self.key("grace_needs") != "nothing" and not self._mine(d):
+            return False
+        return money(d["to_call"]) > 0 or self.key("free_check") != "at_turn_end"
+
+    def _bank_runs_while_away(self, d: Mapping[str, Any]) -> bool:
+        match self.key("time_bank_while_away"):
+            case "always":
+                return True
+            case "in_grace_branch":
+                return self._grace_follows(d)
+            case "with_money_in_pot":
+                return self._mine(d) > 0
+        return False
+
+    def _grace(self, d: Mapping[str, Any]) -> int:
+        """Return the extra time: that of the first step into which the pot fits."""
+        pots = [money(p) for p in d["pots"]]
+        pot = sum(pots, Fraction(0)) if self.key("pot_that_counts") == "total" else pots[0]
+        size = pot / money(d["big_blind"])
+        for step in self.key("grace"):
+            below, most = step.get("pot_below_big_blinds"), step.get("pot_at_most_big_blinds")
+            if (below is None or size < below) and (most is None or size <= most):
+                if "seconds" in step:
+                    return seconds(step["seconds"])
+                return round(seconds(d["turn_seconds"]) * Fraction(str(step["turn_time_factor"])))
+        raise AssertionError
+
+    def _after_return(self, at: int, last: int) -> int:
+        """Return until when he may act who is back for the first time."""
+        least, most = self.key("min_seconds_after_return"), self.key("max_seconds_after_return")
+        last = max(last, at + seconds(least)) if least else last
+        return last if most is None else min(last, at + seconds(most))
+
+    def _silent(self, turn: Heard, at: int, *, left: bool) -> Step:
+        """Return what becomes of one who is connected; `left`: it may be the engine's affair."""
+        d = turn.told.data
+        if left and self.key("connected_but_silent") == "engine":
+            return Step(at, d["turn_id"], "idle")
+        what = "fold" if money(d["to_call"]) else "check"
+        return Step(at, d["turn_id"], "auto_action", None, (what, "turn-timeout", None))
 
     def _after(self, turn: Heard, mine: list[Heard], end: int) -> Iterator[Step]:
-        """Facing a bet with money in the pot: the buffer and, if he was away, the grace."""
+        """The buffer and, if he was away at the turn end, the grace."""
         name = turn.told.data["turn_id"]
-        pot = sum((money(p) for p in turn.told.data["pots"]), Fraction(0))
-        grace = 15 if pot < 5 * money(turn.told.data["big_blind"]) else 25
-        settled, last = end + BUFFER, end + BUFFER + grace * SECOND
+        settled = end + seconds(self.key("buffer_seconds"))
+        last = settled + self._grace(turn.told.data)
+        before = [h for h in mine if h.n <= turn.n or h.at <= end]
 
-        def known(instant: int) -> list[Heard]:
-            return [h for h in mine if h.n <= turn.n or h.at <= instant]
-
-        state = "buffer"
-        yield Step(end, name, state, settled)
-        for h in (None, *known(settled)[len(known(end)) :]):
-            words = known(end) if h is None else mine[: mine.index(h) + 1]
-            was_away, is_back = not self.connected(turn, words, end), self.connected(turn, words)
-            new = "returned" if is_back else state if state == "buffer" else "disconnection_grace"
-            new = new if was_away else "buffer"
+        has_buffer, has_returned = settled > end, False
+        state = "buffer" if has_buffer else "disconnection_grace"
+        yield Step(end, name, state, settled if has_buffer else last)
+        for h in (*([None] if has_buffer else []), *mine[len(before) :]):
+            at = end if h is None else h.at
+            if state == "buffer" and at > settled:
+                yield (step := self._settled(turn, mine, end, settled, last))
+                state = step.state
+            if state in ("auto_action", "idle") or (state != "buffer" and at > last):
+                break
+            words = before if h is None else mine[: mine.index(h) + 1]
+            new = "buffer" if state == "buffer" else "disconnection_grace"
+            new = "returned" if self.connected(turn, words) else new
+            if at <= settled and self.connected(turn, words, end):
+                new = "buffer"
             if new != state:
                 state = new
+                if state == "returned" and not has_returned:
+                    last, has_returned = self._after_return(at, last), True
                 until = settled if state == "buffer" else last
-                yield Step(
-                    end if h is None else h.at, name, state, until, heard=None if h is None else h.n
-                )
-
-        if self.connected(turn, known(settled), end):
-            yield Step(settled, name, "auto_action", None, ("fold", "turn-timeout", None))
-            return
+                yield Step(at, name, state, until, heard=None if h is None else h.n)
         if state == "buffer":
-            state = "disconnection_grace"
-            yield Step(settled, name, state, last)
-        for h in known(last)[len(known(settled)) :]:
-            back = self.connected(turn, mine[: mine.index(h) + 1])
-            new = "returned" if back else "disconnection_grace"
-            if new != state:
-                state = new
-                yield Step(h.at, name, state, last, heard=h.n)
-        rule = "turn-timeout" if state == "returned" else "grace-expired"
-        yield Step(last, name, "auto_action", None, ("fold", rule, None))
+            yield (step := self._settled(turn, mine, end, settled, last))
+            state = step.state
+        if state not in ("auto_action", "idle"):
+            yield self._over(turn, state, last)
+
+    def _settled(self, turn: Heard, mine: list[Heard], end: int, settled: int, last: int) -> Step:
+        """Return what the end of the buffer comes to."""
+        known = [h for h in mine if h.n <= turn.n or h.at <= settled]
+        if self.connected(turn, known, end):
+            return self._silent(turn, settled, left=True)
+        return Step(settled, turn.told.data["turn_id"], "disconnection_grace", last)
+
+    def _over(self, turn: Heard, state: str, last: int) -> Step:
+        """Return what the end of the grace comes to."""
+        if state == "returned":
+            return self._silent(turn, last, left=False)
+        what = ("check", "check-after-grace")
+        if money(turn.told.data["to_call"]):
+            what = ("fold", "grace-expired")
+        elif self.key("free_check") == "never":
+            what = ("fold", "no-free-check")
+        return Step(last, turn.told.data["turn_id"], "auto_action", None, (*what, None))
 
 
 def seconds(value: float) -> int:

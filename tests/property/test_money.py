@@ -133,11 +133,13 @@ def test_a_betting_turn_is_taken_if_its_money_makes_sense_and_computed_exactly(m
         assert not sensible
         return
     assert sensible
-    bet, mine, total, blind = turn.in_one_unit()
+    amounts = turn.in_one_unit()
+    bet, mine, total = amounts.to_call, amounts.contributed, amounts.pot
+    blind = amounts.big_blind
     exact = sum(map(Fraction, [pot, *sides]))
     assert (bet == 0, mine == 0) == (Fraction(to_call) == 0, Fraction(contributed) == 0)
     assert Fraction(total, blind) == exact / Fraction(big_blind)
-    grace = POLICIES.default.grace_for(total, blind)
+    grace = POLICIES.default.grace_for(total, blind, 0)
     assert grace == (15 if exact < 5 * Fraction(big_blind) else 25) * SECOND
 
 
@@ -145,7 +147,7 @@ def test_a_betting_turn_is_taken_if_its_money_makes_sense_and_computed_exactly(m
 def test_five_big_blinds_are_five_big_blinds_however_large(blind: int, off: int) -> None:
     pot = 5 * blind + off
     assert (in_big_blinds(pot, blind) < 5) == (off < 0)
-    grace = POLICIES.default.grace_for(pot, blind)
+    grace = POLICIES.default.grace_for(pot, blind, 0)
     assert grace == (15 if off < 0 else 25) * SECOND
 
 

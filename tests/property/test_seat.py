@@ -3,7 +3,6 @@
 The number of examples is that of the profile, `ci` or `long`: see `conftest.py`.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from tests.property.model import SECOND, Told, seconds
+from tests.property.rooms import ROOMS
 from tests.property.world import World
 
 MAX_TURNS = 16
@@ -30,7 +30,7 @@ PLAYERS = st.sampled_from(["p", "p", "p", "p", "p", "q"])
 LATER = st.sampled_from([0, 0, 0.5, 1, 1, 2, 3, 4, 5, 15, 20, "deadline", "deadline", "just after"])
 LATE = st.sampled_from([0, 0, 0, 0, 0, 0, 0.5, 1, 1, 2, 3, 5, 10, 30, -1, -5, "turn end"])
 
-# In the last five there is a bet to call with money in the pot, at and around five big blinds.
+# In the last six there is a bet to call with money in the pot, at and around five big blinds.
 AMOUNTS: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
     [
         {"to_call": 0, "contributed": 50, "pots": [150], "big_blind": 100},
@@ -39,6 +39,8 @@ AMOUNTS: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
         {"to_call": 100, "contributed": 50, "pots": [499], "big_blind": 100},
         {"to_call": 100, "contributed": 50, "pots": [300, 199], "big_blind": 100},
         {"to_call": 100, "contributed": 50, "pots": [300, 200], "big_blind": 100},
+        {"to_call": 100, "contributed": 50, "contributed_voluntarily": 0, "pots": [499, 1]}
+        | {"big_blind": 100},
         {"to_call": "0.1", "contributed": "0.05", "pots": ["0.49"], "big_blind": "0.10"},
         {"to_call": "0.1", "contributed": "0.05", "pots": ["0.4", "0.1"], "big_blind": "0.10"},
     ]
@@ -78,9 +80,11 @@ class SeatMachine(RuleBasedStateMachine):
 
     world: World | None = None
 
-    @initialize(lag=st.sampled_from([None, None, 2 * SECOND]))
-    def begin(self, lag: int | None) -> None:
-        self.world = World(lag)
+    @initialize(
+        lag=st.sampled_from([None, None, 2 * SECOND]), room=st.one_of(st.just({}), ROOMS, ROOMS)
+    )
+    def begin(self, lag: int | None, room: dict[str, Any]) -> None:
+        self.world = World(lag, room)
         self.turns: dict[int, list[Told]] = {1: [], 2: []}
         # A table's closing tells nothing to a seat that nobody has named yet.
         for seat in self.turns:
@@ -233,8 +237,7 @@ class SeatMachine(RuleBasedStateMachine):
 test_seats_do_what_the_documents_say = SeatMachine.TestCase
 
 
-# One turn with a bet to call and money in the pot, and many words on the player's presence: the
-# buffer, the grace and the returns in it.
+# One turn, and many words on the player's presence: the buffer, the grace and the returns in it.
 
 WORDS = st.lists(
     st.tuples(
@@ -261,15 +264,12 @@ def _word(what: str, session: str, stamp: int) -> Told:
     return Told("player.connected", stamp, back, seat=1, source=gateway)
 
 
-def _is_of_the_grace_branch(amounts: Mapping[str, object]) -> bool:
-    return bool(amounts["to_call"]) and bool(amounts["contributed"])
-
-
 @given(
     words=WORDS,
     before=st.integers(0, 4),
     late=st.sampled_from([0, 0, 1]),
-    amounts=AMOUNTS.filter(_is_of_the_grace_branch),
+    amounts=AMOUNTS,
+    room=st.one_of(st.just({}), ROOMS),
     bank=st.sampled_from([0, 0, 2]),
     said=st.sampled_from([{}, {}, {"connected": True}, {"connected": False}]),
 )
@@ -278,10 +278,11 @@ def test_the_buffer_and_the_grace_are_given_by_the_words_of_presence(
     before: int,
     late: float,
     amounts: dict[str, Any],
+    room: dict[str, Any],
     bank: int,
     said: dict[str, bool],
 ) -> None:
-    world = World()
+    world = World(room=room)
     data = {"hand_id": "h1", "turn_id": "1-1", "player_id": "p1", "turn_seconds": 2,
             "format": "cash", "time_bank_seconds": bank, **said, **amounts}  # fmt: skip
     for number, (later, word_late, what, session) in enumerate(words):

@@ -6,7 +6,7 @@ and a shard disagree, the failure comes with a scenario file that shows it.
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,18 +14,31 @@ from typing import Any
 from hypothesis import note
 
 from actors.policies import bundled
+from actors.policy_commands.comparing import given
 from actors.shards.pictures import dump, load
 from actors.shards.shard import Applied, Shard, Verdict
 from statecharts.decisions import DecisionMade, OfATurn, Output, SeatChanged
 from statecharts.events import decode
-from tests.property.model import BUFFER, MILLISECOND, SECOND, Model, Step, Told, seconds
+from statecharts.policy import Policies, Policy
+from tests.property.model import MILLISECOND, SECOND, Model, Step, Told, seconds
 
 POLICIES = bundled()
 START = 1_767_225_600 * SECOND
 """Midnight, 1 January 2026."""
 FOR_EVER = 1 << 62
-LONGEST_GRACE = 25 * SECOND
 OF_A_TABLE = ("hand.ended", "table.closed")
+
+
+def keys_of(room: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of a room's file; what it leaves out is as adda52 has it."""
+    adda52 = POLICIES.default.model_dump(mode="json", include={"grace", "covers_discards"})
+    return {"name": "room", **adda52, **room}
+
+
+def policies_of(room: Mapping[str, Any]) -> Policies:
+    if not room:
+        return POLICIES
+    return Policies({"room": Policy.model_validate(keys_of(room))}, "room")
 
 
 class World:
@@ -36,12 +49,16 @@ class World:
     end.
     """
 
-    def __init__(self, max_clock_lag: int | None = None) -> None:
+    def __init__(
+        self, max_clock_lag: int | None = None, room: Mapping[str, Any] | None = None
+    ) -> None:
         self.lag = max_clock_lag
-        self.model = Model(max_clock_lag)
-        self.shard = Shard(POLICIES, max_clock_lag=max_clock_lag)
-        self.restarted = Shard(POLICIES, max_clock_lag=max_clock_lag)
-        self.slow = Shard(POLICIES, max_clock_lag=max_clock_lag)
+        self.room = room or {}
+        self.model = Model(max_clock_lag, self.room)
+        self.policies = policies_of(self.room)
+        self.shard = Shard(self.policies, max_clock_lag=max_clock_lag)
+        self.restarted = Shard(self.policies, max_clock_lag=max_clock_lag)
+        self.slow = Shard(self.policies, max_clock_lag=max_clock_lag)
         self.now = START
         self.disagreed = False
         self.told: list[tuple[Told, int]] = []
@@ -83,9 +100,9 @@ class World:
     def restart(self) -> None:
         """Put one of the shards down as JSON and take it up again."""
         picture = self.restarted.picture()
-        again = load(json.loads(json.dumps(dump(picture))), POLICIES.by_digest)
+        again = load(json.loads(json.dumps(dump(picture))), self.policies.by_digest)
         assert again == picture
-        self.restarted = Shard(POLICIES, max_clock_lag=self.lag)
+        self.restarted = Shard(self.policies, max_clock_lag=self.lag)
         self.restarted.restore(again)
 
     # -- What must hold
@@ -137,13 +154,18 @@ class World:
         data = turn.told.data
         last = self.model.begins(turn) + seconds(data["turn_seconds"])
         last += seconds(data.get("time_bank_seconds", 0))
-        assert one.at <= last + BUFFER + LONGEST_GRACE
-        if one.rule in ("check-available", "nothing-in-pot"):
+        policy = self.policies.default
+        longest = max(
+            (step.lasts(seconds(data["turn_seconds"])) for step in policy.grace), default=0
+        )
+        assert one.at <= last + policy.buffer + longest + policy.after_return
+        assert one.rule in given(policy)
+        if one.rule in ("check-available", "nothing-in-pot", "no-grace"):
             known = [h for h in self.model.history if h.n <= turn.n or h.at <= one.at]
             assert not self.model.connected(turn, known, one.at)
 
     def _scenario(self, expected: Iterable[Step]) -> str:
-        return scenario(self.told, expected)
+        return scenario(self.told, expected, self.room)
 
 
 # -- Events, as publishers write them
@@ -235,9 +257,14 @@ def in_short(steps_: Iterable[Step]) -> list[str]:
     ]
 
 
-def scenario(told: Iterable[tuple[Told, int]], expected: Iterable[Step]) -> str:
+def scenario(
+    told: Iterable[tuple[Told, int]],
+    expected: Iterable[Step],
+    room: Mapping[str, Any] | None = None,
+) -> str:
     """Write what was told, and what the model expects, as a scenario file."""
-    lines = ["policy: adda52", "scenarios:", "  - name: found by chance", "    events:"]
+    policy = json.dumps(keys_of(room)) if room else "adda52"
+    lines = [f"policy: {policy}", "scenarios:", "  - name: found by chance", "    events:"]
     for one, at in told:
         place = {"source": one.source, "table": one.table, "seat": one.seat or 1}
         usual = {"source": "/engine", "table": "t1", "seat": 1}

@@ -11,7 +11,8 @@ from typing import Any
 from actors.broker.slots import TO_ALL, routing_key
 from actors.work.options import Options
 from statecharts.instants import MILLISECOND, SECOND, from_rfc3339, to_rfc3339
-from statecharts.policy import GraceStep, Policies, Policy
+from statecharts.ladder import GraceStep
+from statecharts.policy import Policies, Policy
 
 START = from_rfc3339("2026-03-01T12:00:00Z")
 HORIZON = 16.0

@@ -30,8 +30,9 @@ from actors.transport import Binding, ConnectionLost, Exchange, Message, Queue, 
 from actors.work.options import Options
 from actors.work.worker import Worker
 from statecharts.instants import MILLISECOND, SECOND
+from statecharts.ladder import GraceStep
 from statecharts.lines import Trigger
-from statecharts.policy import GraceStep, Policies, Policy
+from statecharts.policy import Policies, Policy
 from tests.conftest import Broker
 
 KNOWN = policies.bundled()

@@ -16,6 +16,7 @@ from actors.demo.script import PLANS, Plan
 from actors.demo.sent import Sent
 from actors.demo.show import LAST_START, START, TABLES
 from actors.demo.tally import Tally
+from actors.policy_commands.comparing import given
 from actors.shards.shard import Shard, Verdict
 from statecharts.decisions import DecisionMade, Output, SeatChanged
 from statecharts.events import decode
@@ -25,7 +26,7 @@ from statecharts.rules import Rule
 
 KNOWN = policies.bundled()
 RECORDS = records.bundled()
-OF_READING = set(Rule) - {Rule.AWAY_BEFORE_TURN}  # no rule of the reading, but one of another key
+OF_READING = given(KNOWN.default)
 
 AWAY = {Rule.CHECK_AVAILABLE, Rule.NOTHING_IN_POT, Rule.GRACE_EXPIRED}
 DECIDED: dict[str, set[Rule]] = {

@@ -23,10 +23,10 @@ from actors.demo.sent import Sent
 from actors.demo.show import LAST_START, START
 from actors.demo.view import View
 from actors.demo.words import BRIEFLY
+from actors.policy_commands.comparing import given
 from actors.shards.shard import Shard
 from statecharts.instants import SECOND
 from statecharts.lines import State
-from statecharts.rules import Rule
 
 KNOWN = policies.bundled()
 
@@ -66,7 +66,7 @@ def test_the_view_shows_each_state_each_rule_and_fits_the_terminal() -> None:
     shown = "".join(frames)
     for state in set(State) - {State.IDLE, State.AUTO_ACTION}:
         assert f" {state} " in shown
-    for rule in set(Rule) - {Rule.AWAY_BEFORE_TURN}:
+    for rule in given(KNOWN.default):
         assert rule in shown
         assert BRIEFLY[rule] in shown
     for frame in frames:
@@ -129,7 +129,7 @@ def test_the_demo_ends_with_decisions_of_every_rule_and_none_that_differs(tmp_pa
     result = call("--speed", "3000", "--record", str(file))
     assert result.exit_code == 0, result.output
     assert "0 differ from what `seatwarden simulate` decides" in result.output
-    for rule in set(Rule) - {Rule.AWAY_BEFORE_TURN}:
+    for rule in given(KNOWN.default):
         assert f"\n{rule} " in result.output
     assert "\x1b" not in result.output
     simulated = CliRunner().invoke(app, ["simulate", str(file)])

@@ -43,9 +43,7 @@ OTHER_RULE = changed(
     "grace-over", State.DISCONNECTION_GRACE, decision=(Action.FOLD, Rule.TURN_TIMEOUT)
 )
 OTHER_REASON = changed("acted-again", State.IDLE, why="for another reason")
-OTHER_TURN_END = changed(
-    "silent-no-buffer", State.ACTING, decision=(Action.CHECK, Rule.TURN_TIMEOUT)
-)
+OTHER_TURN_END = changed("silent-bet", State.ACTING, decision=(Action.CHECK, Rule.TURN_TIMEOUT))
 
 
 # -- The table, whole
@@ -130,7 +128,7 @@ def test_an_independent_processor_reads_the_scxml() -> None:
 
 def test_the_turn_in_the_scxml_asks_the_connections_region() -> None:
     text = render(Format.SCXML)
-    assert "In('away') and check_is_free" in text
+    assert "In('away') and no_storm_holds_it and check_is_free" in text
     assert set(re.findall(r"In\('(\w+)'\)", text)) == set(CONNECTION_STATES)
 
 
@@ -228,9 +226,9 @@ def test_what_only_one_open_state_does_otherwise_leaves_the_box() -> None:
         for edge in picture(table).turn.edges
         if edge.kind is Kind.OFF
     }
-    assert off[OPEN_TURN] == {"new turn", "player left", "table closed"}
+    assert off[OPEN_TURN] == {"new turn", "turn called off", "player left", "table closed"}
     assert off["acting"] == {"hand ended"}
-    assert "buffer" not in off
+    assert off["buffer"] == {"buffer over"}
 
 
 def test_turn_ends_that_differ_have_a_diamond_each() -> None:
@@ -324,7 +322,7 @@ def test_what_is_drawn_now_passes_the_check(tmp_path: Path) -> None:
 def test_a_table_with_edges_that_have_no_place_yet_is_drawn_whole() -> None:
     drawn = diagrams.produce(Format.SVG, lines=OTHER_TURN_END).decode()
     assert drawn.count(">turn end</text>") == 2
-    assert drawn.count("turn_end_2&#45;&gt;") == 3
+    assert drawn.count("turn_end_2&#45;&gt;") == 5
 
 
 # -- The command

@@ -97,6 +97,13 @@ def test_the_readme_shows_what_is_told() -> None:
     assert text(play(*FOLDED[1:])) in readme
 
 
+def test_what_he_put_in_of_his_own_will_is_told_where_the_engine_tells_it() -> None:
+    turn = {**TURN, "contributed_voluntarily": 0}
+    assert "50 of his in the pot, 0 of it voluntarily, pots" in text(
+        play(Told("turn.started", 0, turn))
+    )
+
+
 def test_a_check_is_told() -> None:
     assert answer(Told("turn.started", 0, FREE), Told("player.disconnected", 5, SESSION, 5.04)) == (
         "Checked at 20:15:20.000: he was away when his time was over, and a check was free. He had"

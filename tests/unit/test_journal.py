@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import json
 import random
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -35,7 +33,8 @@ from actors.shards.deadlines import SeatKey
 from actors.shards.pictures import Known, Picture
 from actors.transport import Connection, Delivery, Message, Queue, Topology
 from statecharts.seat import Seat
-from statecharts.surroundings import Interruption, Table
+from statecharts.surroundings import Interruption
+from statecharts.tables import Table
 
 STREAM = "journal"
 KNOWN = policies.bundled()
@@ -181,30 +180,6 @@ async def test_a_record_that_cannot_be_read_is_refused_and_says_why(body: bytes,
     await connection.publish(Message("", STREAM, body, kind=RECORD, headers=headers))
     with pytest.raises(JournalError, match=told):
         await Journal(connection, STREAM, "two").open(KNOWN)
-
-
-async def test_what_an_older_version_has_written_is_read_by_way_of_the_next_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def renamed(plain: dict[str, Any]) -> dict[str, Any]:
-        """As if `sign_of_life` had had another name."""
-        alive = plain.pop("alive_at")
-        return {**plain, "version": 1, "sign_of_life": alive}
-
-    monkeypatch.setattr(records, "UPGRADES", {0: renamed})
-    _, connection = await connected()
-    await begin(connection, STREAM, EMPTY)
-    journal = Journal(connection, STREAM, "one")
-    await journal.open(KNOWN)
-    plain = json.loads(records.encoded(Record(picture([("t", 1, 5)])), None, all_keys=True))
-    old = {**plain, "version": 0, "alive_at": 77}
-    del old["sign_of_life"]
-    headers = {"epoch": journal.epoch or 0, "number": 1, "part": 0, "more": 0}
-    body = json.dumps(old).encode()
-    await connection.publish(Message("", STREAM, body, kind=RECORD, headers=headers))
-    found = await Journal(connection, STREAM, "two").open(KNOWN)
-    assert found.sign_of_life == 77
-    assert list(found.changes.seats) == [("t", 1)]
 
 
 async def test_a_journal_that_has_lost_what_is_needed_is_refused() -> None:

@@ -26,6 +26,8 @@ from statecharts.instants import SECOND, from_rfc3339, from_seconds, to_rfc3339
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
+    from statecharts.policy import Policies
+
 START = from_rfc3339("2026-03-01T12:00:00Z")
 STEP = 50_000
 SETTLED_AFTER = 120
@@ -37,11 +39,18 @@ class House:
     """Everything stands still between calls; time passes in `pass_time` alone."""
 
     def __init__(
-        self, options: Options | None = None, *, stamps: bool = False, shards: int = 1
+        self,
+        options: Options | None = None,
+        *,
+        stamps: bool = False,
+        shards: int = 1,
+        known: Policies | None = None,
     ) -> None:
         self.clock = VirtualClock(START)
         self.broker = MemoryBroker(self.clock, stamps=stamps)
         self.options = replace(options or Options(), shards=shards)
+        self.policies = known or policies.bundled()
+        """For workers that start."""
         self.log = structlog.wrap_logger(structlog.ReturnLogger())
         self.told: list[dict[str, Any]] = []
         self.worker = self._worker()
@@ -94,7 +103,7 @@ class House:
     def another(self, name: str) -> Worker:
         """Return one more worker."""
         transport = MemoryTransport(self.broker)
-        return Worker(transport, policies.bundled(), self.clock, self.options, self.log, name)
+        return Worker(transport, self.policies, self.clock, self.options, self.log, name)
 
     def _worker(self) -> Worker:
         return self.another("worker")
@@ -211,9 +220,11 @@ class House:
 
 
 @asynccontextmanager
-async def a_house(options: Options | None = None, *, stamps: bool = False) -> AsyncIterator[House]:
+async def a_house(
+    options: Options | None = None, *, stamps: bool = False, known: Policies | None = None
+) -> AsyncIterator[House]:
     """A house with its worker at work; it is stopped in good order."""
-    house = House(options, stamps=stamps)
+    house = House(options, stamps=stamps, known=known)
     await house.listen()
     house.begin()
     await house.worker.ready.wait()

@@ -1,0 +1,1 @@
+"""What an operator can ask about policies: list, show, explain, check, diff, schema."""
