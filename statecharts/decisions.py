@@ -228,11 +228,11 @@ class ConnectionStorm(Output):
     open_turns: int
     within_seconds: float
     held_until: int | None
-    tipped_by: str
-    """The table and seat whose loss made it one: no two shards have the same."""
+    one_of_them: str
+    """The table and seat of one who was lost: no two shards have the same."""
 
     def id(self) -> str:
-        return long(self.name, self.policy.digest, self.gateway or "", self.tipped_by, self.at)
+        return long(self.name, self.policy.digest, self.gateway or "", self.one_of_them, self.at)
 
     def data(self) -> dict[str, Any]:
         return {
@@ -242,7 +242,7 @@ class ConnectionStorm(Output):
             "open_turns": self.open_turns,
             "within_seconds": self.within_seconds,
             "held_until": None if self.held_until is None else to_rfc3339(self.held_until),
-            "tipped_by": self.tipped_by,
+            "one_of_them": self.one_of_them,
         }
 
 

@@ -6,7 +6,7 @@ same outputs.  `worker` feeds it from a broker, `simulate` from a file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -14,13 +14,13 @@ from functools import partial
 from actors.shards.deadlines import Deadlines, SeatKey
 from actors.shards.pictures import Known, Picture
 from actors.shards.seat_actor import SeatActor
-from actors.shards.storms import Storms
+from actors.shards.storms import LOSSES, Storms
 from actors.stories.entries import Heard
 from actors.stories.story import of_turn
 from actors.stories.teller import Teller
 from actors.stories.timeline import Timeline
-from statecharts.chart import OPEN, PRESENCE
-from statecharts.decisions import ConnectionStorm, EventRefused, Output, PolicyName
+from statecharts.chart import OPEN
+from statecharts.decisions import EventRefused, Output
 from statecharts.digests import short
 from statecharts.events import Event
 from statecharts.instants import SECOND
@@ -171,35 +171,13 @@ class Shard:
             outcome = self._step(actor, heard, arrival, policy, outputs, act)
             if outcome is not None:
                 reasons.append(outcome.line.why if isinstance(outcome.line, Ignored) else None)
-        if event.name in PRESENCE:
-            outputs.extend(self._gathered(event, arrival, touched))
+        if event.name in LOSSES and None in reasons:  # a word told twice is no loss
+            outputs.extend(self.storms.after(event, arrival))
         if len(self.faults) > failed:
             raise Refusal(Code.FAILED, "a fault of ours kept us from taking it", event.identity)
         if event.seat is not None and reasons[0] is not None:
             return Applied(Verdict.IGNORED, outputs, reasons[0])
         return Applied(Verdict.APPLIED, outputs)
-
-    def _gathered(
-        self, event: Event, at: int, touched: Sequence[SeatActor]
-    ) -> Iterator[ConnectionStorm]:
-        """Yield the storms that a loss makes."""
-        if event.name is Trigger.PLAYER_CONNECTED or not touched:
-            return
-        gateway = event.source if event.name is Trigger.PLAYER_DISCONNECTED else event.data.gateway
-        for storm, policy, lost, open_turns in self.storms.gather(at, short(gateway)):
-            seat = touched[-1].seat
-            yield ConnectionStorm(
-                at=at,
-                table_id=None,
-                seat=None,
-                policy=PolicyName(name=policy.name, digest=policy.digest),
-                gateway=gateway if storm.gateway else None,
-                lost=lost,
-                open_turns=open_turns,
-                within_seconds=policy.storm.within_seconds,
-                held_until=storm.held_until if policy.storm.hold_seconds else None,
-                tipped_by=f"{seat.table_id}/{seat.number}",
-            )
 
     def _check_unique(self, event: Event) -> None:
         """Refuse a start whose turn stands in another seat: who decides it would be chance."""

@@ -14,23 +14,19 @@ from typing import NamedTuple
 
 from actors.shards.deadlines import SeatKey
 from statecharts.chart import OPEN
+from statecharts.decisions import ConnectionStorm, PolicyName
 from statecharts.digests import short
+from statecharts.events import Event
 from statecharts.instants import from_seconds
+from statecharts.lines import Trigger
 from statecharts.policy import Policy
 from statecharts.presence import is_connected, latest_loss
 from statecharts.seat import Seat
 from statecharts.storms import ANY_GATEWAY, Storm
 
-MAX_STORMS = 16
-
-
-class Counted(NamedTuple):
-    """A storm that has begun, and what was counted then."""
-
-    storm: Storm
-    policy: Policy
-    lost: int
-    open_turns: int
+MAX_STORMS = 64
+LOSSES = (Trigger.PLAYER_DISCONNECTED, Trigger.GATEWAY_RESET)
+"""Events after which there may be a storm."""
 
 
 class _Player(NamedTuple):
@@ -52,6 +48,11 @@ class _Weather:
     """Whose loss is counted."""
     losses: list[tuple[int, SeatKey]] = field(default_factory=list)
     """A heap; some of them may no longer be true."""
+
+    def is_storm(self, whose: int) -> bool:
+        """Say whether so many of a gateway's players, or of all, are a storm."""
+        rule, lost = self.policy.storm, self.lost[whose]
+        return lost >= rule.at_least_players and lost > rule.share * self.open_turns[whose]
 
 
 class Storms:
@@ -79,20 +80,31 @@ class Storms:
             self._players[key] = now
             self._count(key, now, 1)
 
-    def gather(self, at: int, gateway: int) -> Iterator[Counted]:
-        """Yield the storms that begin at an instant, when players of a gateway have been lost."""
+    def after(self, event: Event, at: int) -> Iterator[ConnectionStorm]:
+        """Yield the storms that begin with a loss that arrived at an instant."""
+        gateway = event.source if event.name is Trigger.PLAYER_DISCONNECTED else event.data.gateway
         for digest, weather in self._weather.items():
-            rule = weather.policy.storm
-            self._forget(weather, at - from_seconds(rule.within_seconds))
-            for whose in (ANY_GATEWAY, gateway):
-                lost, open_turns = weather.lost[whose], weather.open_turns[whose]
-                if lost < rule.at_least_players or lost <= rule.share * open_turns:
+            policy = weather.policy
+            self._forget(weather, at - from_seconds(policy.storm.within_seconds))
+            for whose in (ANY_GATEWAY, short(gateway)):
+                if not weather.is_storm(whose):
                     continue
                 if any(one.is_now(digest, whose, at) for one in self.latest):
                     continue
-                storm = Storm.of(weather.policy, whose, at)
+                storm = Storm.of(policy, whose, at)
                 self.latest = (*self.latest, storm)[-MAX_STORMS:]
-                yield Counted(storm, weather.policy, lost, open_turns)
+                yield ConnectionStorm(
+                    at=at,
+                    table_id=None,
+                    seat=None,
+                    policy=PolicyName(name=policy.name, digest=digest),
+                    gateway=gateway if whose else None,
+                    lost=weather.lost[whose],
+                    open_turns=weather.open_turns[whose],
+                    within_seconds=policy.storm.within_seconds,
+                    held_until=storm.held_until if policy.storm.hold_seconds else None,
+                    one_of_them="/".join(map(str, min(weather.counted))),
+                )
 
     def _count(self, key: SeatKey, player: _Player, by: int) -> None:
         weather = self._weather[player.policy]
