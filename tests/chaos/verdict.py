@@ -103,7 +103,7 @@ def _fault(turn: Turn, history: "_History", *, stamps: bool) -> str | None:
         arrivals += _possible(history.told)
         fault = _compared(turn, history, arrivals, cuts)
     if fault and history.interruptions:
-        fault = _compared(turn, history, arrivals, [*cuts, *_later_cuts(history)])
+        fault = _compared(turn, history, [history.arrivals], [*cuts, *_later_cuts(history)])
     return fault
 
 
