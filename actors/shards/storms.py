@@ -20,7 +20,7 @@ from statecharts.events import Event
 from statecharts.instants import from_seconds
 from statecharts.lines import Trigger
 from statecharts.policy import Policy
-from statecharts.presence import is_connected, latest_loss
+from statecharts.presence import is_connected, latest_heard
 from statecharts.seat import Seat
 from statecharts.storms import ANY_GATEWAY, Storm
 
@@ -138,7 +138,7 @@ def _player(seat: Seat | None) -> _Player | None:
     if seat is None or seat.turn is None or seat.state not in OPEN:
         return None
     turn, his = seat.turn, short(seat.turn.player_id)
-    heard = latest_loss(seat.sessions, his)
+    heard = latest_heard(seat.sessions, his)
     if heard is None:
         return _Player(turn.policy.digest, ANY_GATEWAY, None)
     lost = not is_connected(seat.sessions, his, turn.told_connected)
