@@ -5,6 +5,7 @@ from __future__ import annotations
 from statecharts import accounts
 from statecharts.digests import short
 from statecharts.effects.accounting import charge
+from statecharts.effects.moves import start_clock
 from statecharts.effects.shared import close
 from statecharts.lines import Row
 from statecharts.presence import Session
@@ -29,6 +30,12 @@ def leave(step: Step, row: Row) -> None:
     """The player leaves with his turn open."""
     close_turn(step, row)
     forget(step, row)
+
+
+def forget_and_go_on(step: Step, row: Row) -> None:
+    """The same; the pause has ended with the table that was paused, and the turn goes on."""
+    forget(step, row)
+    start_clock(step, row)
 
 
 def forget(step: Step, _row: Row) -> None:

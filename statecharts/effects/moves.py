@@ -60,7 +60,7 @@ def start_clock(step: Step, row: Row) -> None:
             [there if there.at <= paused_at else _later(there, pause) for there in turn.at_end]
         ),
     )
-    step.moved_by = Trigger.TABLE_RESUMED
+    step.moved_by = row.trigger
 
 
 def move_turn_end(step: Step, row: Row) -> None:
