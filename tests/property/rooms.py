@@ -77,6 +77,16 @@ def nested(room: Mapping[str, Any]) -> dict[str, Any]:
     return keys
 
 
+def asks_for_the_loss(room: Mapping[str, Any]) -> bool:
+    """Whether it matters when a connection was lost, and why.
+
+    Of a session that a reset has ended no older words are kept, nor when they were: then which of
+    them is heard first does matter.
+    """
+    protection = room.get("all_in_protection") or {}
+    return room.get("grace_counts_from") == "loss" or bool(protection.get("not_for_reasons"))
+
+
 def _is_one(room: Mapping[str, Any]) -> bool:
     try:
         Policy.model_validate(keys_of(room))
@@ -95,6 +105,4 @@ def rooms(keys: list[str]) -> st.SearchStrategy[dict[str, Any]]:
     )
 
 
-ROOMS = rooms(["grace", "covers_formats", "grace_needs", "pot_that_counts", "buffer_seconds", "buffer_for",
-               "free_check", "time_bank_while_away", "min_seconds_after_return",
-               "max_seconds_after_return", "connected_but_silent"])  # fmt: skip
+ROOMS = rooms([key for key in VALUES if key.partition(".")[0] not in NOT_MODELLED])
