@@ -37,6 +37,7 @@ from statecharts.tables import Table, learned
 MAX_GATEWAYS = 1024
 MAX_RESETS = 4
 MAX_INTERRUPTIONS = 16
+LOSSES = (Trigger.PLAYER_DISCONNECTED, Trigger.GATEWAY_RESET)
 KNOWN = "known already"
 SWEEP_EVERY = 60 * SECOND
 FORGET_AFTER = 3600 * SECOND
@@ -109,6 +110,8 @@ class Shard:
         try:
             policy = self._policy(event)
             touched = self._touched(event, arrival)
+            if event.name in LOSSES:  # all whose turn is over by then are none of a storm
+                outputs.extend(self.fire(arrival, made))
             self._fire_of(touched, arrival, made, outputs)
             self._mark = max(self._mark, arrival)
             heard = Heard(event, arrival, made, self._reference(event, arrival))
@@ -182,7 +185,7 @@ class Shard:
         self, event: Event, at: int, touched: Sequence[SeatActor]
     ) -> Iterator[ConnectionStorm]:
         """Yield the storms that a loss makes."""
-        if event.name is Trigger.PLAYER_CONNECTED or not touched:
+        if event.name not in LOSSES or not touched:
             return
         gateway = event.source if event.name is Trigger.PLAYER_DISCONNECTED else event.data.gateway
         for storm, policy, lost, open_turns in self.storms.gather(at, short(gateway)):

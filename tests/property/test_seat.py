@@ -80,6 +80,10 @@ def _is_discard_of(hand: str, told: Told) -> bool:
     return told.data["hand_id"] == hand and "cards" in told.data
 
 
+def _counts_by_hand(room: dict[str, Any]) -> bool:
+    return bool(room.get("grace_uses_per_hand") or room.get("budget") or room.get("advice"))
+
+
 class SeatMachine(RuleBasedStateMachine):
     """Everything that gateways and engines can say, late, twice and out of order."""
 
@@ -169,6 +173,8 @@ class SeatMachine(RuleBasedStateMachine):
         if len(self.turns[seat]) >= MAX_TURNS:
             return
         self._wait(later)
+        if _counts_by_hand(self.here.room):  # of a table's hands one follows the other
+            data["hand_id"] = max([data["hand_id"], *(t.data["hand_id"] for t in self.turns[seat])])
         turn_id = f"{seat}-{len(self.turns[seat]) + 1}"
         stamp = self._stamp(late, seat)
         told = Told("turn.started", stamp, {"turn_id": turn_id, **data}, "t1", seat, source)
