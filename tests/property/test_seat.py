@@ -3,6 +3,7 @@
 The number of examples is that of the profile, `ci` or `long`: see `conftest.py`.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -80,7 +81,7 @@ def _is_discard_of(hand: str, told: Told) -> bool:
     return told.data["hand_id"] == hand and "cards" in told.data
 
 
-def _counts_by_hand(room: dict[str, Any]) -> bool:
+def _counts_by_hand(room: Mapping[str, Any]) -> bool:
     return bool(room.get("grace_uses_per_hand") or room.get("budget") or room.get("advice"))
 
 
