@@ -80,12 +80,20 @@ class Storms:
             self._players[key] = now
             self._count(key, now, 1)
 
+    def may_come(self, at: int) -> bool:
+        """Say whether enough were lost, of any gateway, for a storm to begin at an instant."""
+        for weather in self._weather.values():
+            self._forget(weather, at - from_seconds(weather.policy.storm.within_seconds))
+        return any(
+            weather.lost[ANY_GATEWAY] >= weather.policy.storm.at_least_players
+            for weather in self._weather.values()
+        )
+
     def after(self, event: Event, at: int) -> Iterator[ConnectionStorm]:
-        """Yield the storms that begin with a loss that arrived at an instant."""
+        """Yield the storms that begin with a loss that arrived at an instant; see `may_come`."""
         gateway = event.source if event.name is Trigger.PLAYER_DISCONNECTED else event.data.gateway
         for digest, weather in self._weather.items():
             policy = weather.policy
-            self._forget(weather, at - from_seconds(policy.storm.within_seconds))
             for whose in (ANY_GATEWAY, short(gateway)):
                 if not weather.is_storm(whose):
                     continue
