@@ -99,8 +99,8 @@ def session_over(accounts: Accounts, player: int) -> Accounts:
 
 
 def _after_session(one: Account) -> Account:
-    kept = Account(one.player, protected=one.protected, spent_to=one.spent_to)
-    return kept if one.is_of_session else kept._replace(spent=one.spent, hands=one.hands)
+    left = one._replace(decisions=0, decided_hands=0, decided_hand=0, advised=())
+    return left._replace(spent=0, hands=0, is_of_session=False) if one.is_of_session else left
 
 
 def _each(accounts: Accounts, player: int | None, change: Callable[[Account], Account]) -> Accounts:

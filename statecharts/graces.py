@@ -16,6 +16,8 @@ def length(turn: Turn, account: Account) -> int:
     """Return the grace of a turn, counted from where the policy says."""
     policy = turn.policy
     ladder = policy.grace_for(turn.pot, turn.big_blind, turn.turn_time)
+    if _is_used_in_hand(turn, account):
+        return 0
     if policy.budget is None:
         return ladder
     return min(ladder, account.left(policy.budget, short(turn.hand_id)))
@@ -51,6 +53,8 @@ def lost_at(turn: Turn, sessions: Sessions) -> int:
 def end_from(loss: int, turn: Turn, account: Account) -> int:
     """Return when a grace ends that counts from a loss; what was charged before is not, again."""
     policy = turn.policy
+    if _is_used_in_hand(turn, account):
+        return loss
     end = loss + policy.grace_for(turn.pot, turn.big_blind, turn.turn_time)
     if policy.budget is None:
         return end
@@ -61,10 +65,14 @@ def end_from(loss: int, turn: Turn, account: Account) -> int:
 def is_used_up(turn: Turn, account: Account, turn_end: int, sessions: Sessions) -> bool:
     """Say whether nothing of the grace is left at the turn end."""
     policy = turn.policy
-    if policy.grace_uses_per_hand is not None:
-        uses = account.in_hand(short(turn.hand_id)).hand_uses
-        if uses >= policy.grace_uses_per_hand:
-            return True
+    if _is_used_in_hand(turn, account):
+        return True
     if policy.grace_counts_from == "loss":
         return end_from(lost_at(turn, sessions), turn, account) <= turn_end
     return policy.budget is not None and not account.left(policy.budget, short(turn.hand_id))
+
+
+def _is_used_in_hand(turn: Turn, account: Account) -> bool:
+    """Say whether as many turns of the hand as may have a grace have had one."""
+    most = turn.policy.grace_uses_per_hand
+    return most is not None and account.in_hand(short(turn.hand_id)).hand_uses >= most

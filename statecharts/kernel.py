@@ -17,7 +17,7 @@ from statecharts.chart import OPEN, PRESENCE, TABLE
 from statecharts.decisions import Output, PolicyName, SeatChanged, TurnUncovered
 from statecharts.digests import short
 from statecharts.effects import EFFECTS
-from statecharts.effects.shared import bank_used
+from statecharts.effects.shared import bank_used, running
 from statecharts.events import Event
 from statecharts.graces import budget_left
 from statecharts.guards import holds
@@ -173,9 +173,9 @@ def _write_down(draft: Step) -> None:
 
 def _corrected(draft: Step, turn: Turn, there: Attendance, keep: int | None) -> Attendance:
     """Correct who was there, unless the word is of a later time, or comes when that is settled."""
-    buffer_end = turn.buffer_end if turn.paused_at is None else None
-    settled = [end for end in (there.until, buffer_end) if end is not None]
-    if draft.reference > there.at or any(draft.at > end for end in settled):
+    now = running(turn, draft.at)
+    settled = [end for end in (there.until, turn.buffer_end) if end is not None]
+    if draft.reference > there.at or any(now > end for end in settled):
         return there
     before = {
         source: tuple(reset for reset in resets if reset.reference <= there.at)

@@ -119,10 +119,15 @@ def is_connected(sessions: Iterable[Session], player: int, told_by_engine: bool 
     return not known and told_by_engine is not False
 
 
-def latest_loss(sessions: Iterable[Session], player: int) -> Session | None:
-    """Return the session whose loss has left a player without any; None if none is known."""
+def latest_heard(sessions: Iterable[Session], player: int) -> Session | None:
+    """Return the session of which a player was heard last; None if none is known."""
     known = [one for one in sessions if one.player == player and one.status is not Status.GONE]
     return max(known, key=lambda one: one.since, default=None)
+
+
+def latest_loss(sessions: Iterable[Session], player: int) -> Session | None:
+    """Return the session that a player has lost last; None if none is known."""
+    return latest_heard((one for one in sessions if one.status is not Status.LIVE), player)
 
 
 def _overrides(word: Word, known: Session) -> bool:

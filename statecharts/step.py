@@ -16,7 +16,7 @@ from statecharts.events import Event
 from statecharts.instants import from_seconds
 from statecharts.lines import Line, State, Trigger
 from statecharts.policy import Policy
-from statecharts.presence import Sessions, is_connected, latest_loss
+from statecharts.presence import Sessions, is_connected, latest_heard
 from statecharts.seat import Choice, Extension, Seat, Turn
 from statecharts.statuses import Status
 from statecharts.storms import ANY_GATEWAY, held_until
@@ -133,7 +133,7 @@ class Step:
     def held_until(self) -> int | None:
         """Until when a storm holds what would be decided for the player now; None if none does."""
         turn = self.turn
-        heard = latest_loss(self.sessions(), short(turn.player_id))
+        heard = latest_heard(self.sessions(), short(turn.player_id))
         gateway = ANY_GATEWAY if heard is None else heard.source
         return held_until(self.around.storms, turn.policy, gateway, self.at)
 

@@ -15,7 +15,7 @@ MAX_SOURCES = 8
 
 
 class Pause(NamedTuple):
-    """The latest pause or resumption of a table, as told by `source`; `at` is its reference."""
+    """The latest pause or resumption of a table as told by `source`; `at` is its reference."""
 
     source: int
     stamp: int
@@ -37,14 +37,15 @@ class Table(NamedTuple):
     ended_hands: tuple[int, ...] = ()
     closings: tuple[tuple[int, int], ...] = ()
     """The latest closing by source."""
-    pause: Pause | None = None
+    pauses: tuple[Pause, ...] = ()
+    """Of each source the latest word on that, in order of arrival: the last one counts."""
     accounts: Accounts = ()
     protection_resets: tuple[ProtectionReset, ...] = ()
 
     @property
     def paused_at(self) -> int | None:
         """Since when the table is paused, if it is."""
-        return None if self.pause is None or self.pause.is_over else self.pause.at
+        return None if not self.pauses or self.pauses[-1].is_over else self.pauses[-1].at
 
 
 def learned(table: Table, event: Event, reference: int) -> Table:
@@ -78,17 +79,20 @@ def _after_closing(table: Table, event: Event) -> Table:
     if last.pop(source, event.stamp - 1) >= event.stamp:
         return table
     closings = (*last.items(), (source, event.stamp))[-MAX_SOURCES:]
-    return table._replace(closings=closings, pause=None, accounts=())
+    pauses = tuple(one._replace(is_over=True) for one in table.pauses)
+    return table._replace(closings=closings, pauses=pauses, accounts=())
 
 
 def _after_pause(table: Table, event: Event, reference: int) -> Table:
     """Of one source the stamps say which word is the latest (at equal ones the table goes on)."""
-    is_over = event.name is Trigger.TABLE_RESUMED
-    pause, known = Pause(short(event.source), event.stamp, reference, is_over), table.pause
-    is_of_one_clock = known is not None and known.source == pause.source
-    if known and is_of_one_clock and pause[1::2] <= known[1::2]:
-        return table
-    return table._replace(pause=pause)
+    pause = Pause(short(event.source), event.stamp, reference, event.name is Trigger.TABLE_RESUMED)
+    others = []
+    for known in table.pauses:
+        if known.source != pause.source:
+            others.append(known)
+        elif (known.stamp, known.is_over) >= (pause.stamp, pause.is_over):
+            return table
+    return table._replace(pauses=(*others, pause)[-MAX_SOURCES:])
 
 
 def _after_reset(table: Table, event: Event, reference: int) -> Table:

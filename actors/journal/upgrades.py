@@ -18,7 +18,7 @@ def from_1(record: dict[str, Any]) -> dict[str, Any]:
         "version": 2,
         "facts": {**record["facts"], "storms": []},
         "seats": [[touched, story, _seat_from_1(seat)] for touched, story, seat in record["seats"]],
-        "tables": [[*table, None, [], []] for table in record["tables"]],
+        "tables": [[*table, [], [], []] for table in record["tables"]],
     }
 
 

@@ -78,7 +78,7 @@ def given(policy: Policy) -> frozenset[Rule]:
     """Return the rules by which a policy can decide at all."""
     some_have_no_grace = policy.grace_needs != "nothing" or policy.away_before_turn != "same"
     holds = policy.storm.hold_seconds > 0
-    limits = policy.budget is not None or policy.grace_uses_per_hand is not None
+    limited = (policy.budget, policy.grace_uses_per_hand) != (None, None)
     can_be = {
         Rule.CHECK_AVAILABLE: policy.free_check == "at_turn_end"
         or (policy.free_check == "after_grace" and some_have_no_grace),
@@ -90,12 +90,12 @@ def given(policy: Policy) -> frozenset[Rule]:
         Rule.CHECK_AFTER_GRACE: policy.free_check == "after_grace"
         or (holds and policy.free_check == "at_turn_end"),
         Rule.NO_FREE_CHECK: policy.free_check == "never",
-        Rule.GRACE_USED_UP: limits or policy.grace_counts_from == "loss",
-        Rule.ALL_IN_PROTECTED: policy.all_in_protection is not None,
-        Rule.AWAY_STATUS: policy.away_status != "not_offered",
-        Rule.BRING_IN_POSTED: policy.covers_bring_ins,
-        Rule.STOOD_PAT: policy.covers_draws,
         Rule.CHOSEN_CARD: True,
         Rule.RIGHTMOST_CARD: True,
+        Rule.BRING_IN_POSTED: policy.covers_bring_ins,
+        Rule.STOOD_PAT: policy.covers_draws,
+        Rule.GRACE_USED_UP: bool(policy.grace) and (limited or policy.grace_counts_from == "loss"),
+        Rule.ALL_IN_PROTECTED: policy.all_in_protection is not None,
+        Rule.AWAY_STATUS: policy.away_status != "not_offered",
     }
     return frozenset(rule for rule, is_possible in can_be.items() if is_possible)

@@ -97,11 +97,11 @@ def dump_table(table_id: str, known: Known[Table]) -> tuple[Any, ...]:
 
 def load_table(plain: Sequence[Any]) -> tuple[str, Known[Table]]:
     """Return the table that `dump_table` gave."""
-    table_id, touched, ended, closings, pause, accounts, resets = plain
+    table_id, touched, ended, closings, pauses, accounts, resets = plain
     facts = Table(
         ended_hands=tuple(ended),
         closings=tuple(map(tuple, closings)),
-        pause=None if pause is None else Pause(*pause),
+        pauses=tuple(Pause(*pause) for pause in pauses),
         accounts=tuple(map(_account, accounts)),
         protection_resets=tuple(ProtectionReset(*reset) for reset in resets),
     )

@@ -6,7 +6,7 @@ same outputs.  `worker` feeds it from a broker, `simulate` from a file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -172,12 +172,18 @@ class Shard:
             if outcome is not None:
                 reasons.append(outcome.line.why if isinstance(outcome.line, Ignored) else None)
         if event.name in LOSSES and None in reasons:  # a word told twice is no loss
-            outputs.extend(self.storms.after(event, arrival))
+            outputs.extend(self._storms_after(heard))
         if len(self.faults) > failed:
             raise Refusal(Code.FAILED, "a fault of ours kept us from taking it", event.identity)
         if event.seat is not None and reasons[0] is not None:
             return Applied(Verdict.IGNORED, outputs, reasons[0])
         return Applied(Verdict.APPLIED, outputs)
+
+    def _storms_after(self, heard: Heard) -> Iterator[Output]:
+        """Yield the storms that a loss makes; whose turn is over by then is not counted."""
+        if self.storms.may_come(heard.arrival):
+            yield from self.fire(heard.arrival, heard.received)
+            yield from self.storms.after(heard.event, heard.arrival)
 
     def _check_unique(self, event: Event) -> None:
         """Refuse a start whose turn stands in another seat: who decides it would be chance."""

@@ -20,7 +20,7 @@ from statecharts.events import Event
 from statecharts.instants import from_seconds
 from statecharts.lines import Trigger
 from statecharts.policy import Policy
-from statecharts.presence import is_connected, latest_loss
+from statecharts.presence import is_connected, latest_heard
 from statecharts.seat import Seat
 from statecharts.storms import ANY_GATEWAY, Storm
 
@@ -80,12 +80,20 @@ class Storms:
             self._players[key] = now
             self._count(key, now, 1)
 
+    def may_come(self, at: int) -> bool:
+        """Say whether enough were lost, of any gateway, for a storm to begin at an instant."""
+        for weather in self._weather.values():
+            self._forget(weather, at - from_seconds(weather.policy.storm.within_seconds))
+        return any(
+            weather.lost[ANY_GATEWAY] >= weather.policy.storm.at_least_players
+            for weather in self._weather.values()
+        )
+
     def after(self, event: Event, at: int) -> Iterator[ConnectionStorm]:
-        """Yield the storms that begin with a loss that arrived at an instant."""
+        """Yield the storms that begin with a loss that arrived at an instant; see `may_come`."""
         gateway = event.source if event.name is Trigger.PLAYER_DISCONNECTED else event.data.gateway
         for digest, weather in self._weather.items():
             policy = weather.policy
-            self._forget(weather, at - from_seconds(policy.storm.within_seconds))
             for whose in (ANY_GATEWAY, short(gateway)):
                 if not weather.is_storm(whose):
                     continue
@@ -138,7 +146,7 @@ def _player(seat: Seat | None) -> _Player | None:
     if seat is None or seat.turn is None or seat.state not in OPEN:
         return None
     turn, his = seat.turn, short(seat.turn.player_id)
-    heard = latest_loss(seat.sessions, his)
+    heard = latest_heard(seat.sessions, his)
     if heard is None:
         return _Player(turn.policy.digest, ANY_GATEWAY, None)
     lost = not is_connected(seat.sessions, his, turn.told_connected)

@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from statecharts.effects.choices import choose, keep_choice
-from statecharts.effects.closing import close_turn, forget, leave, remember_turn
+from statecharts.effects.closing import (
+    close_turn,
+    forget,
+    forget_and_go_on,
+    leave,
+    remember_turn,
+)
 from statecharts.effects.deadlines import (
     decide,
     enter_buffer,
@@ -46,7 +52,7 @@ EFFECTS: Mapping[str, Callable[[Step, Row], None]] = {
         open_turn, tell_uncovered, start_bank, enter_buffer, enter_grace, enter_grace_at_once,
         enter_returned, decide, move_turn_end, move_deadlines, keep, come_back, leave_again,
         leave_for_good, back_to_buffer, choose, keep_choice, close_turn, remember_turn, leave,
-        forget,        extend_turn, keep_extension, stop_clock, start_clock,
+        forget, forget_and_go_on, extend_turn, keep_extension, stop_clock, start_clock,
         act, note_status, answer_at_once, hold, hold_at_end,
     )
 }  # fmt: skip

@@ -6,7 +6,7 @@ from statecharts import graces
 from statecharts.accounts import MAX_PROTECTED
 from statecharts.decisions import PolicyName, SeatAdvice
 from statecharts.digests import short
-from statecharts.effects.shared import settle
+from statecharts.effects.shared import running, settle
 from statecharts.seat import Turn
 from statecharts.step import Step
 
@@ -37,7 +37,8 @@ def charge(step: Step) -> None:
     budget = turn.policy.budget
     if budget is None or not turn.has_grace or turn.charged_from is None:
         return
-    start, end = turn.charged_from, min(step.reference, turn.grace_end or step.reference)
+    now = running(turn, step.reference)
+    start, end = turn.charged_from, min(now, turn.grace_end or now)
     step.account = step.account.charged(budget, short(turn.hand_id), start, end)
 
 

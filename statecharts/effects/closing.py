@@ -5,8 +5,9 @@ from __future__ import annotations
 from statecharts import accounts
 from statecharts.digests import short
 from statecharts.effects.accounting import charge
+from statecharts.effects.moves import start_clock
 from statecharts.effects.shared import close
-from statecharts.lines import Row
+from statecharts.lines import Row, Trigger
 from statecharts.presence import Session
 from statecharts.presence import forget as forgotten
 from statecharts.seat import MAX_SOURCES, Departure
@@ -27,8 +28,18 @@ def remember_turn(step: Step, _row: Row) -> None:
 
 def leave(step: Step, row: Row) -> None:
     """The player leaves with his turn open."""
+    player = short(step.turn.player_id)
     close_turn(step, row)
+    if row.trigger is Trigger.TABLE_CLOSED:  # it has forgotten the accounts before the turn was off
+        left = tuple(one for one in step.table.accounts if one.player != player)
+        step.table = step.table._replace(accounts=left)
     forget(step, row)
+
+
+def forget_and_go_on(step: Step, row: Row) -> None:
+    """The same; the pause has ended with the table that was paused, and the turn goes on."""
+    forget(step, row)
+    start_clock(step, row)
 
 
 def forget(step: Step, _row: Row) -> None:

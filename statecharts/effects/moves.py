@@ -56,11 +56,9 @@ def start_clock(step: Step, row: Row) -> None:
         buffer_end=later(turn.buffer_end),
         grace_end=later(turn.grace_end),
         bank_credit=turn.bank_credit + credit,
-        at_end=tuple(
-            [there if there.at <= paused_at else _later(there, pause) for there in turn.at_end]
-        ),
+        at_end=tuple([_later(there, paused_at, pause) for there in turn.at_end]),
     )
-    step.moved_by = Trigger.TABLE_RESUMED
+    step.moved_by = row.trigger
 
 
 def move_turn_end(step: Step, row: Row) -> None:
@@ -95,6 +93,10 @@ def move_deadlines(step: Step, row: Row) -> None:
     )
 
 
-def _later(there: Attendance, pause: int) -> Attendance:
-    until = None if there.until is None else there.until + pause
-    return there._replace(at=there.at + pause, until=until)
+def _later(there: Attendance, paused_at: int, pause: int) -> Attendance:
+    """What was to come when the table was paused comes later; what had been stays."""
+    at, until = there.at, there.until
+    return there._replace(
+        at=at + pause if at > paused_at else at,
+        until=until + pause if until is not None and until >= paused_at else until,
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from statecharts.effects.accounting import begin_grace
-from statecharts.effects.shared import settle
+from statecharts.effects.shared import running, settle
 from statecharts.lines import Row
 from statecharts.step import Step
 
@@ -17,8 +17,7 @@ def come_back(step: Step, _row: Row) -> None:
     turn = begin_grace(step)
     until = turn.grace_end
     if not turn.has_returned and until is not None:
-        now = step.at if turn.paused_at is None else turn.paused_at
-        until = settle(step, turn.policy.until_after_return(now, until))
+        until = settle(step, turn.policy.until_after_return(running(turn, step.at), until))
     step.seat.turn = turn._replace(has_returned=True, grace_end=until, deadline=until)
 
 
@@ -30,7 +29,8 @@ def leave_again(step: Step, _row: Row) -> None:
 
 def leave_for_good(step: Step, _row: Row) -> None:
     """Away once more than the policy allows: the grace is over at once."""
-    step.seat.turn = step.turn._replace(grace_end=step.at, deadline=step.at)
+    now = running(step.turn, step.at)
+    step.seat.turn = step.turn._replace(grace_end=now, deadline=now)
 
 
 def back_to_buffer(step: Step, _row: Row) -> None:

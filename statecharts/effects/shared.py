@@ -14,7 +14,12 @@ def bank_used(step: Step, row: Row, turn: Turn) -> int:
     """Return the time bank used when `row` leaves the turn's state, in microseconds."""
     if row.source is not State.TIME_BANK or turn.bank_from is None:
         return turn.bank_used
-    return min(turn.bank, max(0, step.at - turn.bank_from - turn.bank_credit))
+    return min(turn.bank, max(0, running(turn, step.at) - turn.bank_from - turn.bank_credit))
+
+
+def running(turn: Turn, instant: int) -> int:
+    """Return until when the turn's clock has run, of an instant: no further than to its pause."""
+    return instant if turn.paused_at is None else min(instant, turn.paused_at)
 
 
 def ending(step: Step, turn: Turn, own_end: int) -> Turn:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from statecharts import statuses
-from statecharts.digests import short
 from statecharts.effects.closing import close_turn
 from statecharts.effects.shared import settle
 from statecharts.lines import Row, Trigger
@@ -32,8 +31,13 @@ def act(step: Step, row: Row) -> None:
     """The turn is closed; by an action of the player's own he is there again."""
     seat, account = step.seat, step.account
     if step.data.by == "player":
-        if statuses.is_away(seat.statuses, short(step.turn.player_id)):
-            seat.statuses = statuses.noted(seat.statuses, step.status(away=False))
+        back = step.status(away=False)
+        # Also while he is there: a word that is older than this may still come.
+        matters = step.turn.policy.away_status != "not_offered" or statuses.is_away(
+            seat.statuses, back.player
+        )
+        if matters and statuses.is_news(seat.statuses, back):
+            seat.statuses = statuses.noted(seat.statuses, back)
         if account.decisions:
             step.account = account._replace(
                 decisions=0, decided_hands=0, decided_hand=0, advised=()

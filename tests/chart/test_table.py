@@ -23,6 +23,7 @@ MOVERS = (
     "extend_turn",
     "stop_clock",
     "start_clock",
+    "forget_and_go_on",
     "answer_at_once",
     "hold",
 )

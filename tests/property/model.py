@@ -8,7 +8,10 @@ in microseconds. It forgets nothing, so it is right only within the contract's b
 (16 turns and 8 sessions of a seat, 16 hands of a table).
 """
 
-from collections.abc import Iterator, Mapping
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -20,18 +23,32 @@ STALE = 600 * SECOND
 
 ADDA52: Mapping[str, Any] = {
     "covers_formats": ["cash"],
+    "covers_bring_ins": False,
+    "covers_draws": False,
     "grace": [{"pot_below_big_blinds": 5, "seconds": 15}, {"seconds": 25}],
     "grace_needs": "any_chip",
     "pot_that_counts": "total",
+    "grace_counts_from": "turn_end",
+    "grace_uses_per_turn": None,
+    "grace_uses_per_hand": None,
+    "budget": None,
+    "all_in_protection": None,
     "buffer_seconds": 3,
     "buffer_for": "everyone",
     "free_check": "at_turn_end",
     "time_bank_while_away": "in_grace_branch",
     "min_seconds_after_return": 0,
     "max_seconds_after_return": None,
+    "away_before_turn": "same",
+    "away_status": "not_offered",
     "connected_but_silent": "check_else_fold",
+    "advice": [],
 }
 """What is asked for everything that a room's file leaves out."""
+
+
+PLAIN = {"bring_in": ("post", "bring-in-posted"), "draw": ("stand_pat", "stood-pat")}
+ENDS = ("seat.vacated", "table.closed")
 
 
 @dataclass(frozen=True)
@@ -62,6 +79,15 @@ class Heard:
 
 
 @dataclass(frozen=True)
+class Session:
+    """What is known of a session: if it is live, and when and why it was lost."""
+
+    is_live: bool
+    since: int
+    reason: str | None
+
+
+@dataclass(frozen=True)
 class Step:
     """One change of a seat's state, with the decision that it carries, if any."""
 
@@ -72,7 +98,34 @@ class Step:
     decision: tuple[str, str, str | None] | None = None  # action, rule, card
     connected: bool | None = None  # on a decision
     bank_used: int | None = None  # on the step that closes a turn
+    advice: tuple[tuple[str, int, int], ...] = ()  # on a decision: what, after how many of them
     heard: int | None = None  # the event that caused it; None: a deadline
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing that a turn leaves in the account of its player."""
+
+    order: tuple[int, int]  # after which event, and how soon after it
+    what: str  # "time", "all in", "decided", "acted"
+    player: str
+    hand: str
+    cost: int = 0
+    end: int = 0  # until when the time was, or when the protection was used
+
+
+@dataclass
+class Account:
+    """What is counted of a player at a table: sums of all that has happened until an instant."""
+
+    spent: int = 0
+    hands: int = 0  # that have ended since the budget was full, or refilled
+    charged_to: int = 0
+    in_hand: Counter[str] = field(default_factory=Counter)
+    turns_in_hand: Counter[str] = field(default_factory=Counter)
+    protected: list[int] = field(default_factory=list)
+    decided: list[str] = field(default_factory=list)  # the hands of the decisions
+    advised: set[int] = field(default_factory=set)
 
 
 @dataclass
@@ -112,13 +165,13 @@ class Model:
         if told.type == "turn.started":
             if at - told.stamp > STALE:
                 return "stale"
-            if told.data.get("kind") != "discard" and told.data.get("stack") == 0:
+            if "to_call" in told.data and told.data.get("stack") == 0:
                 return "no-decision-to-make"
         if told.type == "card.chosen" and told.data["card"] is not None:
             for turn in self.opened(told.table, told.seat):
                 mine = turn.told.data["hand_id"] == told.data["hand_id"]
                 discard = turn.told.data.get("kind") == "discard"
-                undecided = at <= self.begins(turn) + seconds(turn.told.data["turn_seconds"])
+                undecided = at <= self._discard_end(turn)
                 if mine and discard and undecided and self.closing(turn) is None:
                     return None if told.data["card"] in turn.told.data["cards"] else "unknown-card"
         return None
@@ -154,8 +207,12 @@ class Model:
     def opened(self, table: str, seat: int) -> list[Heard]:
         """Return the starts that have opened a turn."""
         starts = self._new_starts(table, seat)
-        covered = self.key("covers_formats")
-        return [turn for turn in starts if turn.told.data["format"] in covered]
+        return [turn for turn in starts if self._is_covered(turn.told.data)]
+
+    def _is_covered(self, d: Mapping[str, Any]) -> bool:
+        kinds = {"bring_in": "covers_bring_ins", "draw": "covers_draws"}
+        kind = kinds.get(d.get("kind", "betting"))
+        return d["format"] in self.key("covers_formats") and (kind is None or self.key(kind))
 
     def closing(self, turn: Heard) -> Heard | None:
         """Return the first event that closes this turn."""
@@ -169,7 +226,7 @@ class Model:
         said, begun = h.told, turn.told
         if said.type == "gateway.reset" or said.table != begun.table:
             return False
-        if said.type == "turn.acted":
+        if said.type in ("turn.acted", "turn.cancelled"):
             return said.seat == begun.seat and said.data["turn_id"] == begun.data["turn_id"]
         if said.type == "hand.ended":
             return bool(said.data["hand_id"] == begun.data["hand_id"])
@@ -197,8 +254,10 @@ class Model:
 
     # Presence
 
-    def connected(self, turn: Heard, known: list[Heard], instant: int | None = None) -> bool:
-        """Say whether the player on turn is connected by these words, at this instant or last."""
+    def sessions(
+        self, turn: Heard, known: list[Heard], instant: int | None = None
+    ) -> list[Session]:
+        """Return the sessions of the player on turn by these words, at this instant or last."""
         words: dict[str, list[Heard]] = {}
         kills: list[tuple[Heard, str]] = []
         forgotten: dict[str, int] = {}
@@ -226,19 +285,40 @@ class Model:
             if said.data.get("sole") and all(self._precedes(w, h) for w in before):
                 kills += [(h, other) for other in words if other != name]
 
-        live = []
+        found = []
         for name, heard in words.items():
             past = [w for w in heard if instant is None or w.time <= instant]
-            if past:
-                ends = self._ends(past, resets)
-                past += [r for r in ends if instant is None or r.time <= instant]
-                last = max(past, key=lambda w: (w.told.stamp, w.told.type == "player.connected"))
-                killed = any(
-                    other == name and last.n < by.n and (instant is None or by.time <= instant)
-                    for by, other in kills
-                )
-                live.append(last.told.type == "player.connected" and not killed)
-        return any(live) if live else bool(turn.told.data.get("connected", True))
+            if not past:
+                continue
+            word = max(past, key=self._order)
+            ends = [
+                r
+                for r in self._ends(past, resets)
+                if r.told.stamp > word.told.stamp and (instant is None or r.time <= instant)
+            ]
+            was_live = word.told.type == "player.connected"
+            last = max([word, *ends], key=self._order)
+            killed = any(
+                other == name and last.n < by.n and (instant is None or by.time <= instant)
+                for by, other in kills
+            )
+            # By a reset it was lost when the first one of them came, or had come before the word.
+            first = min(ends, key=lambda r: max(r.n, word.n) * 10**20 + r.told.stamp, default=word)
+            since = first.time if was_live else word.time
+            reason = None if was_live else word.told.data.get("reason")
+            found.append(Session(was_live and not ends and not killed, since, reason))
+        return found
+
+    def connected(self, turn: Heard, known: list[Heard], instant: int | None = None) -> bool:
+        """Say whether the player on turn is connected by these words, at this instant or last."""
+        found = self.sessions(turn, known, instant)
+        if found:
+            return any(session.is_live for session in found)
+        return bool(turn.told.data.get("connected", True))
+
+    @staticmethod
+    def _order(h: Heard) -> tuple[int, bool]:
+        return h.told.stamp, h.told.type == "player.connected"
 
     @staticmethod
     def _precedes(earlier: Heard, later: Heard) -> bool:
@@ -313,91 +393,294 @@ class Model:
             stands = turn.n < choice.n and (end is None or end.n > choice.n)
             if self._is_left(turn):
                 continue
-            if its and stands and choice.at > self.begins(turn) + seconds(data["turn_seconds"]):
+            if its and stands and choice.at > self._discard_end(turn):
                 return True
         return False
+
+    def _discard_end(self, turn: Heard) -> float:
+        """Return when the time of a discard is over; for ever, if its clock stands still."""
+        course = self._course(turn, self.closing(turn))
+        while (h := course.next()) is not None:
+            for _ in course.take(h):
+                pass
+        over = course.until()
+        return float("inf") if over is None else over
 
     def _is_left(self, discard: Heard) -> bool:
         """Whether a discard whose player was connected at its end is the engine's."""
         if self.key("connected_but_silent") != "engine":
             return False
-        end = self.begins(discard) + seconds(discard.told.data["turn_seconds"])
+        end = self._discard_end(discard)
+        if end == float("inf"):
+            return False
         known = [h for h in self.history if h.n <= discard.n or h.at <= end]
-        return self.connected(discard, known, end)
+        return self.connected(discard, known, int(end))
 
     # A turn's life
 
     def steps(self, table: str, seat: int, fired: int) -> list[Step]:
         """Return every change of this seat, deadlines strictly before ``fired`` included."""
         found: list[Step] = []
+        ledger: list[Entry] = []
         for turn in self.opened(table, seat):
             end = self.closing(turn)
-            mine = [h for h in self.history if end is None or h.n < end.n]
-            limit = fired if end is None else min(end.at, fired)
-            life = [s for s in self._life(turn, mine) if s.heard is not None or s.at < limit]
-            is_left = life[-1].state == "idle"
-            if life[-1].decision or is_left:
-                at = life[-1].at
-                known = [h for h in mine if h.n <= turn.n or h.at <= at]
-                connected, used = self.connected(turn, known), self._bank_used(life, at)
-                said = None if is_left else connected
-                life[-1] = replace(life[-1], connected=said, bank_used=used)
-            found += life
-            if end is not None and not is_left:
-                decided = any(s.decision for s in life)
-                left = None if decided else self._bank_used(life, end.at)
-                name = turn.told.data["turn_id"]
-                found.append(Step(end.at, name, "idle", bank_used=left, heard=end.n))
+            course = self._course(turn, end)
+            course.limit = fired if end is None else min(end.at, fired)
+            found += self._life(course, ledger)
+            if end is None or course.state == "idle":
+                continue
+            left = None if course.state == "auto_action" else course.bank_used(end.at)
+            if end.told.type == "turn.acted" and end.told.data.get("by", "player") == "player":
+                ledger.append(Entry((end.n, 1), "acted", course.player, course.hand))
+            if left is not None:
+                said = self.begins(end) if end.told.type == "turn.started" else end.time
+                ledger.extend(course.charge((end.n, 1), said))
+            found.append(Step(end.at, course.name, "idle", bank_used=left, heard=end.n))
         return found
 
-    @staticmethod
-    def _bank_used(life: list[Step], until: int) -> int:
-        """Return how much of the time bank had run by then, in whole milliseconds."""
-        for s in life:
-            if s.state == "time_bank" and s.until is not None:
-                return (min(s.until, until) - s.at) // MILLISECOND * MILLISECOND
-        return 0
-
-    def _life(self, turn: Heard, mine: list[Heard]) -> Iterator[Step]:
+    def _course(self, turn: Heard, closed: Heard | None) -> Course:
+        """Return the course of a turn, of which nothing has run yet."""
+        mine = [h for h in self.history if closed is None or h.n < closed.n]
         d = turn.told.data
-        name = d["turn_id"]
+        begins, known = self.begins(turn), mine[: turn.n + 1]
+        state = "discarding" if d.get("kind") == "discard" else "acting"
+        longer = sum(seconds(h.told.data["seconds"]) for h in known if self.extends(h, turn))
+        course = Course(self, turn, mine, mine[turn.n + 1 :], state)
+        course.end = begins + seconds(d["turn_seconds"]) + longer
+        course.bank = seconds(d.get("time_bank_seconds", 0))
+        paused = self.paused(turn, known)
+        course.standing = None if paused is None else max(paused, begins)
+        course.answer = begins if self.says_he_is_away(turn, known) else None
+        return course
 
-        def known(instant: int) -> list[Heard]:
-            return [h for h in mine if h.n <= turn.n or h.at <= instant]
-
-        end = self.begins(turn) + seconds(d["turn_seconds"])
-        if d.get("kind") == "discard":
-            yield Step(turn.at, name, "discarding", end, heard=turn.n)
-            if self._is_left(turn):
-                yield Step(end, name, "idle")
-                return
-            card = self._choice(turn, known(end))
-            rule = "rightmost-card" if card is None else "chosen-card"
-            thrown = d["cards"][-1] if card is None else card
-            yield Step(end, name, "auto_action", None, ("discard", rule, thrown))
+    def _life(self, c: Course, ledger: list[Entry]) -> Iterator[Step]:
+        d = c.turn.told.data
+        kind = d.get("kind", "betting")
+        yield c.step(c.turn.at, c.turn)
+        if (at := (yield from self._waited(c, ledger))) is None:
             return
-
-        yield Step(turn.at, name, "acting", end, heard=turn.n)
-        facing = money(d["to_call"]) > 0
-        away = not self.connected(turn, known(end), end)
-        bank = seconds(d.get("time_bank_seconds", 0))
-        if bank and (not away or self._bank_runs_while_away(d)):
-            yield Step(end, name, "time_bank", end + bank)
-            end += bank
-            away = not self.connected(turn, known(end), end)
+        if kind == "discard":
+            yield self._left(c, at) if self._is_left(c.turn) else self._thrown(c, at, ledger)
+            return
+        away = not self.connected(c.turn, c.known(at), at)
+        if c.bank and (not away or self._bank_runs_while_away(d)):
+            c.state, c.banked, c.end = "time_bank", c.end, c.end + c.bank
+            yield c.step(at)
+            if (at := (yield from self._waited(c, ledger))) is None:
+                return
+            away = not self.connected(c.turn, c.known(at), at)
+        if kind != "betting":
+            is_left = not away and self.key("connected_but_silent") == "engine"
+            yield self._left(c, at) if is_left else self._decided(c, at, ledger, *PLAIN[kind])
+            return
         follows = self._grace_follows(d)
         waits = seconds(self.key("buffer_seconds")) > 0 and self.key("buffer_for") == "everyone"
-        if follows and (away or waits):
-            yield from self._after(turn, mine, end)
-        elif not away:
-            yield self._silent(turn, end, left=True)
-        elif not facing:
-            takes = self.key("free_check") != "never"
-            what = ("check", "check-available") if takes else ("fold", "no-free-check")
-            yield Step(end, name, "auto_action", None, (*what, None))
+        if not away and not (follows and waits):
+            yield self._silent(c, at, ledger, left=True)
+        elif away and not (follows and not self._was_away_before(c, at)):
+            yield self._decided(c, at, ledger, *self._at_once(c, at, ledger))
+        elif away and self._is_used_up(c, at, ledger):
+            yield self._over(c, at, ledger, "grace-used-up")
         else:
-            rule = "nothing-in-pot" if self.key("grace") else "no-grace"
-            yield Step(end, name, "auto_action", None, ("fold", rule, None))
+            yield from self._after(c, at, ledger)
+
+    def _waited(self, c: Course, ledger: list[Entry]) -> Generator[Step, None, int | None]:
+        """Run to the end of a state; return when it is over, None if something else ended it."""
+        while (h := c.next()) is not None:
+            yield from c.take(h)
+        at = c.until()
+        if at is None or at >= c.limit:
+            return None
+        if c.answer is None:
+            return at
+        yield self._answered(c, at, ledger)
+        return None
+
+    def _answered(self, c: Course, at: int, ledger: list[Entry]) -> Step:
+        """Return what is done for one who says that he is away."""
+        d = c.turn.told.data
+        kind = d.get("kind", "betting")
+        if kind == "discard":
+            return self._thrown(c, at, ledger)
+        if kind != "betting":
+            return self._decided(c, at, ledger, *PLAIN[kind])
+        checks = not money(d["to_call"]) and self.key("away_status") == "check_else_fold"
+        return self._decided(c, at, ledger, "check" if checks else "fold", "away-status")
+
+    def _thrown(self, c: Course, at: int, ledger: list[Entry]) -> Step:
+        card = self._choice(c.turn, c.known(at))
+        rule = "rightmost-card" if card is None else "chosen-card"
+        thrown = c.turn.told.data["cards"][-1] if card is None else card
+        return self._decided(c, at, ledger, "discard", rule, thrown)
+
+    def _left(self, c: Course, at: int) -> Step:
+        """Nothing is decided: the turn is the engine's."""
+        used, c.state = c.bank_used(at), "idle"
+        return Step(at, c.name, "idle", bank_used=used)
+
+    def _decided(
+        self, c: Course, at: int, ledger: list[Entry], what: str, rule: str,
+        card: str | None = None,
+    ) -> Step:  # fmt: skip
+        """Return a decision, and enter in the account what goes with it."""
+        known = c.known(at)
+        order = (known[-1].n, 3)
+        connected, used = self.connected(c.turn, known), c.bank_used(at)
+        c.state = "auto_action"
+        ledger += c.charge(order, at)
+        if what == "all_in":
+            ledger.append(Entry(order, "all in", c.player, c.hand, end=at))
+        advice: tuple[tuple[str, int, int], ...] = ()
+        if not connected or rule == "away-status":
+            account = self._account(c, order[0], ledger)
+            advice = tuple(self._advise(account, c.hand))
+            ledger.append(Entry(order, "decided", c.player, c.hand))
+        return Step(at, c.name, "auto_action", None, (what, rule, card), connected, used, advice)
+
+    # The clock of a turn, and what the player says of himself
+
+    @staticmethod
+    def extends(h: Heard, turn: Heard) -> bool:
+        said, begun = h.told, turn.told
+        return (
+            said.type == "turn.extended"
+            and (said.table, said.seat) == (begun.table, begun.seat)
+            and said.data["turn_id"] == begun.data["turn_id"]
+        )
+
+    @staticmethod
+    def paused(turn: Heard, known: list[Heard]) -> int | None:
+        """Return since when the table is paused by these words; None if it is not."""
+        latest: dict[str, tuple[int, bool]] = {}
+        paused: int | None = None
+        for h in known:
+            said = h.told
+            if said.table != turn.told.table:
+                continue
+            if said.type == "table.closed":
+                paused = None
+            elif said.type in ("table.paused", "table.resumed"):
+                word = (said.stamp, said.type == "table.resumed")
+                if word > latest.get(said.source, (word[0] - 1, False)):
+                    latest[said.source] = word
+                    paused = None if word[1] else h.time
+        return paused
+
+    def says_he_is_away(self, turn: Heard, known: list[Heard]) -> bool:
+        """Whether by the latest of these words, his own actions among them, he is away."""
+        if self.key("away_status") == "not_offered":
+            return False
+        begun = turn.told
+        said: dict[str, tuple[int, bool, int]] = {}  # by source: stamp, if he is back, reference
+        for h in known:
+            if self._empties(h.told, begun) and not self._is_old_news(h, turn):
+                said = {}
+            if h.told.type == "turn.acted" and self._is_his_own(h, begun):
+                word = (h.told.stamp, True, h.time)
+            elif (
+                h.told.type in ("player.away", "player.back")
+                and (h.told.table, h.told.seat) == (begun.table, begun.seat)
+                and h.told.data["player_id"] == begun.data["player_id"]
+            ):
+                word = (h.told.stamp, h.told.type == "player.back", h.time)
+            else:
+                continue
+            if h.told.source not in said or word[:2] > said[h.told.source][:2]:
+                said[h.told.source] = word
+        latest = max(said.values(), key=lambda word: (word[2], word[1]), default=(0, True, 0))
+        return not latest[1]
+
+    def _is_his_own(self, acted: Heard, begun: Told) -> bool:
+        """Whether this is an action of the same player's, which has closed a turn of his here."""
+        return acted.told.data.get("by", "player") == "player" and any(
+            turn.told.data["player_id"] == begun.data["player_id"]
+            and turn.n < acted.n
+            and self._puts_off(acted, turn)
+            and (end := self.closing(turn)) is not None
+            and end.n == acted.n
+            for turn in self.opened(begun.table, begun.seat)
+        )
+
+    # What is counted over his turns
+
+    def _account(  # noqa: C901 - one branch for each thing that is counted
+        self, c: Course, n: int, ledger: list[Entry]
+    ) -> Account:
+        """Return the account of the player on turn after the n-th event."""
+        order: list[tuple[tuple[int, int], Heard | Entry]] = [
+            ((h.n, 2 if h.told.type in ENDS else 0), h)
+            for h in self.history[: n + 1]
+            if h.told.table == c.turn.told.table
+        ]
+        order += [(entry.order, entry) for entry in ledger if entry.player == c.player]
+        account, over, resets = Account(), set[str](), dict[tuple[str | None, str], int]()
+        for _, thing in sorted(order, key=lambda pair: pair[0]):
+            if isinstance(thing, Entry):
+                self._enter(account, thing)
+                continue
+            d = thing.told.data
+            if thing.told.type == "hand.ended" and d["hand_id"] not in over:
+                over.add(d["hand_id"])
+                if c.player in d.get("players", [c.player]):
+                    self._hand_over(account)
+            elif thing.told.type == "protection.reset":
+                whose = (d.get("player_id"), thing.told.source)
+                if resets.get(whose, thing.told.stamp - 1) < thing.told.stamp:
+                    resets[whose] = thing.told.stamp
+                    if whose[0] in (None, c.player):
+                        account.protected = [at for at in account.protected if at > thing.time]
+            elif thing.told.type == "table.closed":
+                account = Account()
+            elif self._empties(thing.told, c.turn.told) and not self._is_old_news(thing, c.turn):
+                account.decided, account.advised = [], set()
+                if (self.key("budget") or {}).get("per") == "session":
+                    account.spent = account.hands = 0
+        return account
+
+    def _enter(self, account: Account, entry: Entry) -> None:
+        match entry.what:
+            case "time":
+                account.turns_in_hand[entry.hand] += 1
+                if (budget := self.key("budget")) is not None:
+                    cost = min(entry.cost, self._budget_left(account, entry.hand))
+                    if budget["per"] == "hand":
+                        account.in_hand[entry.hand] += cost
+                    else:
+                        account.spent += cost
+                    account.charged_to = max(account.charged_to, entry.end)
+            case "all in":
+                account.protected.append(entry.end)
+            case "decided":
+                self._advise(account, entry.hand)
+            case "acted":
+                account.decided, account.advised = [], set()
+
+    def _budget_left(self, account: Account, hand: str) -> int:
+        budget = self.key("budget")
+        spent = account.in_hand[hand] if budget["per"] == "hand" else account.spent
+        return max(0, seconds(budget["seconds"]) - spent)
+
+    def _hand_over(self, account: Account) -> None:
+        budget = self.key("budget")
+        if budget is None or not budget.get("refill_every_hands") or not account.spent:
+            return
+        account.hands += 1
+        if account.hands == budget["refill_every_hands"]:
+            more = budget.get("refill_seconds") or budget["seconds"]
+            account.spent, account.hands = max(0, account.spent - seconds(more)), 0
+
+    def _advise(self, account: Account, hand: str) -> list[tuple[str, int, int]]:
+        """Count a decision, and return the advice that is due with it."""
+        account.decided.append(hand)
+        decisions, hands = len(account.decided), len({*account.decided})
+        given = []
+        for number, one in enumerate(self.key("advice")):
+            after = one.get("after_decisions")
+            reached = hands >= one["after_hands"] if after is None else decisions >= after
+            if reached and number not in account.advised:
+                account.advised.add(number)
+                given.append((one["advise"], decisions, hands))
+        return given
 
     # What the room says of a turn
 
@@ -405,11 +688,11 @@ class Model:
         """Return his money in the pot, as the room counts it."""
         if self.key("grace_needs") == "voluntary_chip" and "contributed_voluntarily" in d:
             return money(d["contributed_voluntarily"])
-        return money(d["contributed"])
+        return money(d.get("contributed", 0))
 
     def _grace_follows(self, d: Mapping[str, Any]) -> bool:
         """Whether the room gives its extra time to one who is away at the turn end."""
-        if not self.key("grace"):
+        if not self.key("grace") or d.get("kind", "betting") != "betting":
             return False
         if self.key("grace_needs") != "nothing" and not self._mine(d):
             return False
@@ -444,65 +727,244 @@ class Model:
         last = max(last, at + seconds(least)) if least else last
         return last if most is None else min(last, at + seconds(most))
 
-    def _silent(self, turn: Heard, at: int, *, left: bool) -> Step:
+    def _silent(self, c: Course, at: int, ledger: list[Entry], *, left: bool) -> Step:
         """Return what becomes of one who is connected; `left`: it may be the engine's affair."""
-        d = turn.told.data
         if left and self.key("connected_but_silent") == "engine":
-            return Step(at, d["turn_id"], "idle")
-        what = "fold" if money(d["to_call"]) else "check"
-        return Step(at, d["turn_id"], "auto_action", None, (what, "turn-timeout", None))
+            return self._left(c, at)
+        what = "fold" if money(c.turn.told.data["to_call"]) else "check"
+        return self._decided(c, at, ledger, what, "turn-timeout")
 
-    def _after(self, turn: Heard, mine: list[Heard], end: int) -> Iterator[Step]:
+    def _after(  # noqa: C901, PLR0912 - his comings and goings, from the turn end to the decision
+        self, c: Course, at: int, ledger: list[Entry]
+    ) -> Iterator[Step]:
         """The buffer and, if he was away at the turn end, the grace."""
-        name = turn.told.data["turn_id"]
-        settled = end + seconds(self.key("buffer_seconds"))
-        last = settled + self._grace(turn.told.data)
-        before = [h for h in mine if h.n <= turn.n or h.at <= end]
+        turn_end, has_returned, times_away = at, False, 0
+        c.settled = c.end + seconds(self.key("buffer_seconds"))
+        c.last = c.settled + self._length(c, at, ledger)
+        c.state = "buffer" if c.settled > c.end else "disconnection_grace"
+        if c.state != "buffer":
+            self._begin(c, at, turn_end, ledger)
+            times_away = 1
+        c.end = c.settled if c.state == "buffer" else c.last
+        yield c.step(at)
+        while True:
+            while (h := c.next()) is not None:
+                yield from c.take(h)
+                if h.told.type == "table.resumed":
+                    continue
+                new = self._where(c, h, turn_end)
+                if new == c.state:
+                    continue
+                if new != "buffer":
+                    self._begin(c, h.at, turn_end, ledger)
+                if new == "returned" and not has_returned:
+                    c.last, has_returned = self._after_return(c.clock(h.at), c.last), True
+                if new == "disconnection_grace":
+                    most = self.key("grace_uses_per_turn")
+                    if most is not None and times_away >= most:
+                        c.last = c.clock(h.at)
+                    times_away += 1
+                c.state, c.end = new, c.settled if new == "buffer" else c.last
+                yield c.step(h.at, h)
+            over = c.until()
+            if over is None or over >= c.limit:
+                return
+            if c.answer is not None:
+                yield self._answered(c, over, ledger)
+            elif c.state == "returned":
+                yield self._silent(c, over, ledger, left=False)
+            elif c.state == "disconnection_grace":
+                yield self._over(c, over, ledger, "grace-expired")
+            elif self.connected(c.turn, c.known(over), turn_end):
+                yield self._silent(c, over, ledger, left=True)
+            else:
+                self._begin(c, over, turn_end, ledger)
+                c.state, c.end, times_away = "disconnection_grace", c.last, 1
+                yield c.step(over)
+                continue
+            return
 
-        has_buffer, has_returned = settled > end, False
-        state = "buffer" if has_buffer else "disconnection_grace"
-        yield Step(end, name, state, settled if has_buffer else last)
-        for h in (*([None] if has_buffer else []), *mine[len(before) :]):
-            at = end if h is None else h.at
-            if state == "buffer" and at > settled:
-                yield (step := self._settled(turn, mine, end, settled, last))
-                state = step.state
-            if state in ("auto_action", "idle") or (state != "buffer" and at > last):
-                break
-            words = before if h is None else mine[: mine.index(h) + 1]
-            new = "buffer" if state == "buffer" else "disconnection_grace"
-            new = "returned" if self.connected(turn, words) else new
-            if at <= settled and self.connected(turn, words, end):
-                new = "buffer"
-            if new != state:
-                state = new
-                if state == "returned" and not has_returned:
-                    last, has_returned = self._after_return(at, last), True
-                until = settled if state == "buffer" else last
-                yield Step(at, name, state, until, heard=None if h is None else h.n)
-        if state == "buffer":
-            yield (step := self._settled(turn, mine, end, settled, last))
-            state = step.state
-        if state not in ("auto_action", "idle"):
-            yield self._over(turn, state, last)
+    def _where(self, c: Course, h: Heard, turn_end: int) -> str:
+        """Return in which state he is after a word that comes when his turn time is over."""
+        words = c.mine[: c.mine.index(h) + 1]
+        if c.clock(h.at) <= c.settled and self.connected(c.turn, words, turn_end):
+            return "buffer"
+        if self.connected(c.turn, words):
+            return "returned"
+        return "buffer" if c.state == "buffer" else "disconnection_grace"
 
-    def _settled(self, turn: Heard, mine: list[Heard], end: int, settled: int, last: int) -> Step:
-        """Return what the end of the buffer comes to."""
-        known = [h for h in mine if h.n <= turn.n or h.at <= settled]
-        if self.connected(turn, known, end):
-            return self._silent(turn, settled, left=True)
-        return Step(settled, turn.told.data["turn_id"], "disconnection_grace", last)
+    def _length(self, c: Course, at: int, ledger: list[Entry]) -> int:
+        """Return how long the grace is that counts from the turn end."""
+        account = self._account(c, c.known(at)[-1].n, ledger)
+        ladder, most = self._grace(c.turn.told.data), self.key("grace_uses_per_hand")
+        if most is not None and account.turns_in_hand[c.hand] >= most:
+            return 0
+        return ladder if self.key("budget") is None else min(
+            ladder, self._budget_left(account, c.hand)
+        )  # fmt: skip
 
-    def _over(self, turn: Heard, state: str, last: int) -> Step:
-        """Return what the end of the grace comes to."""
-        if state == "returned":
-            return self._silent(turn, last, left=False)
+    def _from_loss(
+        self, c: Course, words: list[Heard], turn_end: int, ledger: list[Entry]
+    ) -> tuple[int, int]:
+        """Return from when and until when a grace lasts that counts from the loss."""
+        lost = [one.since for one in self.sessions(c.turn, words, turn_end)]
+        loss = max(lost, default=self.begins(c.turn))
+        account = self._account(c, words[-1].n, ledger)
+        start, end = max(loss, account.charged_to), loss + self._grace(c.turn.told.data)
+        if self.key("budget") is not None:
+            end = min(end, start + self._budget_left(account, c.hand))
+        return start, end
+
+    def _begin(self, c: Course, at: int, turn_end: int, ledger: list[Entry]) -> None:
+        """The grace is his, if it was not before: from when it counts, and its end."""
+        if c.charged_from is not None:
+            return
+        c.charged_from = c.settled
+        if self.key("grace_counts_from") == "loss":
+            start, end = self._from_loss(c, c.known(at), turn_end, ledger)
+            c.charged_from, c.last = c.clock(start), max(end - c.stood, c.clock(at))
+
+    def _is_used_up(self, c: Course, at: int, ledger: list[Entry]) -> bool:
+        """Whether nothing of the grace is left at the turn end."""
+        if self.key("grace_counts_from") != "loss":
+            return self._length(c, at, ledger) == 0 < self._grace(c.turn.told.data)
+        account = self._account(c, c.known(at)[-1].n, ledger)
+        most = self.key("grace_uses_per_hand")
+        if most is not None and account.turns_in_hand[c.hand] >= most:
+            return True
+        return self._from_loss(c, c.known(at), at, ledger)[1] <= at
+
+    def _was_away_before(self, c: Course, at: int) -> bool:
+        """Whether he gets no grace because nothing was heard of him since his turn began."""
+        heard = [one.since for one in self.sessions(c.turn, c.known(at))]
+        is_since = max(heard, default=0) > self.begins(c.turn)
+        return self.key("away_before_turn") == "no_grace" and not is_since
+
+    def _at_once(self, c: Course, at: int, ledger: list[Entry]) -> tuple[str, str]:
+        """Return what becomes of one who is away at the turn end and gets no grace."""
+        d = c.turn.told.data
+        if not money(d["to_call"]):
+            takes = self.key("free_check") != "never"
+            return ("check", "check-available") if takes else ("fold", "no-free-check")
+        if self._grace_follows(d):
+            return "fold", "away-before-turn"
+        if self.key("grace"):
+            return "fold", "nothing-in-pot"
+        is_protected = self._is_protected(c, at, ledger)
+        return ("all_in", "all-in-protected") if is_protected else ("fold", "no-grace")
+
+    def _over(self, c: Course, at: int, ledger: list[Entry], rule: str) -> Step:
+        """Return what becomes of one who is away when his grace is over, or was used up before."""
         what = ("check", "check-after-grace")
-        if money(turn.told.data["to_call"]):
-            what = ("fold", "grace-expired")
+        if money(c.turn.told.data["to_call"]):
+            is_protected = self._is_protected(c, at, ledger)
+            what = ("all_in", "all-in-protected") if is_protected else ("fold", rule)
         elif self.key("free_check") == "never":
             what = ("fold", "no-free-check")
-        return Step(last, turn.told.data["turn_id"], "auto_action", None, (*what, None))
+        return self._decided(c, at, ledger, *what)
+
+    def _is_protected(self, c: Course, at: int, ledger: list[Entry]) -> bool:
+        """Whether one who faces a bet and is away plays on for what he has paid."""
+        d, protection = c.turn.told.data, self.key("all_in_protection")
+        if protection is None or not self._mine(d):
+            return False
+        known = c.known(at)
+        lost = max(self.sessions(c.turn, known), key=lambda one: one.since, default=None)
+        if lost is not None and lost.reason in protection.get("not_for_reasons", ()):
+            return False
+        used = len(self._account(c, known[-1].n, ledger).protected)
+        return bool(d.get("protection_left", protection["uses"] - used) > 0)
+
+
+@dataclass
+class Course:
+    """The course of one turn, by a clock that stands still while the table is paused."""
+
+    model: Model
+    turn: Heard
+    mine: list[Heard]  # all that is heard until it is closed
+    rest: list[Heard]  # of them, what is still to come
+    state: str
+    limit: int = 0  # deadlines from then on do not come
+    end: int = 0  # of the state, by its clock
+    bank: int = 0
+    banked: int | None = None  # from when the bank runs
+    answer: int | None = None  # when it is answered for one who says that he is away
+    standing: int | None = None  # since when the clock stands still
+    stood: int = 0  # how long it has, before
+    settled: int = 0  # the end of the buffer, and of the grace
+    last: int = 0
+    charged_from: int | None = None
+
+    @property
+    def name(self) -> str:
+        return str(self.turn.told.data["turn_id"])
+
+    @property
+    def player(self) -> str:
+        return str(self.turn.told.data["player_id"])
+
+    @property
+    def hand(self) -> str:
+        return str(self.turn.told.data["hand_id"])
+
+    def clock(self, instant: int) -> int:
+        """Return what the clock shows at an instant since it was last stopped or started."""
+        return (instant if self.standing is None else min(instant, self.standing)) - self.stood
+
+    def until(self) -> int | None:
+        """Return when the state is over; None while the clock stands still."""
+        if self.standing is not None:
+            return None
+        return (self.end if self.answer is None else self.answer) + self.stood
+
+    def known(self, at: int) -> list[Heard]:
+        return [h for h in self.mine if h.n <= self.turn.n or h.at <= at]
+
+    def next(self) -> Heard | None:
+        """Return what is heard next, if that is not after the end of the state."""
+        until = self.until()
+        if self.rest and (until is None or self.rest[0].at <= until):
+            return self.rest.pop(0)
+        return None
+
+    def step(self, at: int, heard: Heard | None = None) -> Step:
+        n = None if heard is None else heard.n
+        return Step(at, self.name, self.state, self.until(), heard=n)
+
+    def take(self, h: Heard) -> Iterator[Step]:
+        """Stop the clock or start it, or move the end."""
+        model, turn = self.model, self.turn
+        known = self.mine[: self.mine.index(h) + 1]
+        paused = model.paused(turn, known)
+        away = model.says_he_is_away(turn, known)
+        if paused is not None and self.standing is None:
+            self.standing = max(paused, model.begins(turn))
+        elif paused is None and self.standing is not None:
+            self.stood += max(0, h.time - self.standing)
+            self.standing = None
+        elif model.extends(h, turn) and self.state in ("acting", "time_bank", "discarding"):
+            self.end += seconds(h.told.data["seconds"])
+            if self.state == "time_bank":
+                self.bank += seconds(h.told.data["seconds"])
+        elif away == (self.answer is None):
+            self.answer = self.clock(h.at) if away else None
+        else:
+            return
+        yield self.step(h.at, h)
+
+    def bank_used(self, at: int) -> int:
+        """Return how much of the time bank has run by then, in whole milliseconds."""
+        ran = 0 if self.banked is None else max(0, self.clock(at) - self.banked)
+        return min(self.bank, ran) // MILLISECOND * MILLISECOND
+
+    def charge(self, order: tuple[int, int], until: int) -> list[Entry]:
+        """Return what is taken of his time when the turn is closed, if the grace was his."""
+        if self.charged_from is None:
+            return []
+        end = min(self.clock(until), self.last)
+        cost, real = max(0, end - self.charged_from), min(until, self.last + self.stood)
+        return [Entry(order, "time", self.player, self.hand, cost, real)]
 
 
 def seconds(value: float) -> int:

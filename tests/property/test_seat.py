@@ -3,6 +3,7 @@
 The number of examples is that of the profile, `ci` or `long`: see `conftest.py`.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,11 +12,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from tests.property.model import SECOND, Told, seconds
-from tests.property.rooms import ROOMS
+from tests.property.rooms import ROOMS, asks_for_the_loss
 from tests.property.world import World
 
 MAX_TURNS = 16
-"""So many turns of a seat are remembered at the least."""
+"""So many turns of a seat are remembered at the least, and so many extensions."""
 CARDS = ["As", "Kd", "7c"]
 
 SEATS = st.sampled_from([1, 1, 1, 1, 2])
@@ -24,6 +25,7 @@ ENGINES = st.sampled_from(["/engine", "/engine", "/engine", "/engine-2"])
 # A session lives on one gateway; which one is the first letter of its name.
 SESSIONS = st.sampled_from(["a1", "a1", "a2", "b1"])
 GATEWAYS = {"a": "/gateway-a", "b": "/gateway-b"}
+REASONS: list[dict[str, str]] = [{}, {"reason": "closed"}, {"reason": "ping-timeout"}]
 PLAYERS = st.sampled_from(["p", "p", "p", "p", "p", "q"])
 
 # Whole and half seconds, so that stamps, arrivals and deadlines often meet exactly.
@@ -55,6 +57,8 @@ OPTIONS = st.sampled_from(
         {"time_bank_seconds": 2, "connected": False},
         {"time_bank_seconds": 0, "stack": 0},
         {"format": "tournament"},
+        {"protection_left": 0},
+        {"protection_left": 1},
     ]
 )
 
@@ -68,11 +72,17 @@ def is_left_out(world: World, told: Told) -> bool:
     if told.type != "turn.started":
         return False
     known = any(one.data.get("turn_id") == told.data["turn_id"] for one, _ in world.told)
+    if not known and world.now > told.stamp and world.room.get("away_status"):
+        return True  # it is to be answered at its start, which is over: the same
     return not known and world.now > told.stamp + seconds(told.data["turn_seconds"])
 
 
 def _is_discard_of(hand: str, told: Told) -> bool:
     return told.data["hand_id"] == hand and "cards" in told.data
+
+
+def _counts_by_hand(room: Mapping[str, Any]) -> bool:
+    return bool(room.get("grace_uses_per_hand") or room.get("budget") or room.get("advice"))
 
 
 class SeatMachine(RuleBasedStateMachine):
@@ -86,6 +96,7 @@ class SeatMachine(RuleBasedStateMachine):
     def begin(self, lag: int | None, room: dict[str, Any]) -> None:
         self.world = World(lag, room)
         self.turns: dict[int, list[Told]] = {1: [], 2: []}
+        self.extensions = {1: 0, 2: 0}
         # A table's closing tells nothing to a seat that nobody has named yet.
         for seat in self.turns:
             turn = {"hand_id": "h0", "turn_id": f"{seat}-0"}
@@ -149,10 +160,22 @@ class SeatMachine(RuleBasedStateMachine):
                         turn_seconds=turn, format="cash", kind="discard", cards=CARDS,
                         chosen=chosen)  # fmt: skip
 
+    @rule(later=LATER, late=LATE, seat=SEATS, hand=HANDS, player=PLAYERS, source=ENGINES,
+          turn=st.sampled_from([1, 5, 20]), kind=st.sampled_from(["bring_in", "draw"]),
+          options=OPTIONS)  # fmt: skip
+    def plain_turn_started(
+        self, later: Any, late: Any, seat: int, hand: str, player: str, source: str,
+        turn: int, kind: str, options: dict[str, Any],
+    ) -> None:  # fmt: skip
+        self._start(later, late, seat, source, hand_id=hand, player_id=f"{player}{seat}",
+                    turn_seconds=turn, kind=kind, **{"format": "cash"} | options)  # fmt: skip
+
     def _start(self, later: Any, late: Any, seat: int, source: str, **data: Any) -> None:
         if len(self.turns[seat]) >= MAX_TURNS:
             return
         self._wait(later)
+        if _counts_by_hand(self.here.room):  # of a table's hands one follows the other
+            data["hand_id"] = max([data["hand_id"], *(t.data["hand_id"] for t in self.turns[seat])])
         turn_id = f"{seat}-{len(self.turns[seat]) + 1}"
         stamp = self._stamp(late, seat)
         told = Told("turn.started", stamp, {"turn_id": turn_id, **data}, "t1", seat, source)
@@ -160,12 +183,47 @@ class SeatMachine(RuleBasedStateMachine):
         self._tell(told)
 
     @rule(later=LATER, late=LATE, seat=SEATS, back=st.sampled_from([0, 0, 0, 0, -1, 1, 2, 3]),
-          by=st.sampled_from(["player", "decision", "engine"]), source=ENGINES)  # fmt: skip
+          by=st.sampled_from(["player", "player", "decision", "engine", "called off"]),
+          source=ENGINES)  # fmt: skip
     def turn_acted(self, later: Any, late: Any, seat: int, back: int, by: str, source: str) -> None:
-        # The present turn, an earlier one, or (-1) one that has not begun.
         self._wait(later)
-        number = max(1, len(self.turns[seat]) - back)
-        self._say("turn.acted", late, source, seat, hand_id="h1", turn_id=f"{seat}-{number}", by=by)
+        turn = {"hand_id": "h1", "turn_id": self._turn_id(seat, back)}
+        if by == "called off":
+            self._say("turn.cancelled", late, source, seat, **turn)
+        else:
+            self._say("turn.acted", late, source, seat, **turn, by=by)
+
+    def _turn_id(self, seat: int, back: int) -> str:
+        """The present turn, an earlier one, or (-1) one that has not begun."""
+        return f"{seat}-{max(1, len(self.turns[seat]) - back)}"
+
+    # -- The clock
+
+    @rule(later=LATER, late=LATE, seat=SEATS, back=st.sampled_from([0, 0, 0, -1, 1]),
+          longer=st.sampled_from([1, 5, 30]), source=ENGINES)  # fmt: skip
+    def turn_extended(self, later: Any, late: Any, seat: int, back: int, longer: int,
+                      source: str) -> None:  # fmt: skip
+        self._wait(later)
+        self.extensions[seat] += 1
+        if self.extensions[seat] <= MAX_TURNS:
+            turn_id = self._turn_id(seat, back)
+            self._say("turn.extended", late, source, seat, turn_id=turn_id, seconds=longer)
+
+    @precondition(lambda self: self.here.room.get("grace_counts_from") != "loss")
+    @rule(what=st.sampled_from(["table.paused", "table.resumed", "table.resumed"]), later=LATER,
+          late=LATE, source=ENGINES)  # fmt: skip
+    def clock_stopped_or_started(self, what: str, later: Any, late: Any, source: str) -> None:
+        self._wait(later)
+        self._say(what, late, source, 0)
+
+    # -- What a player says of himself
+
+    @precondition(lambda self: self.here.room.get("away_status"))
+    @rule(what=st.sampled_from(["player.away", "player.back"]), later=LATER, late=LATE, seat=SEATS,
+          player=PLAYERS, source=ENGINES)  # fmt: skip
+    def said(self, what: str, later: Any, late: Any, seat: int, player: str, source: str) -> None:
+        self._wait(later)
+        self._say(what, late, source, seat, player_id=f"{player}{seat}")
 
     @rule(later=LATER, late=LATE, seat=SEATS, hand=HANDS, source=ENGINES,
           card=st.sampled_from([*CARDS, None, "2h"]))  # fmt: skip
@@ -187,21 +245,30 @@ class SeatMachine(RuleBasedStateMachine):
     @rule(later=LATER, late=LATE, seat=SEATS, player=PLAYERS, session=SESSIONS)
     def disconnected(self, later: Any, late: Any, seat: int, player: str, session: str) -> None:
         self._wait(later)
-        self._say("player.disconnected", late, GATEWAYS[session[0]], seat,
-                  player_id=f"{player}{seat}", session_id=session)  # fmt: skip
+        stamp = self._stamp(late, seat)
+        # Losses of one instant have one reason.
+        reason = REASONS[min(stamp, self.here.now) // SECOND % len(REASONS)]
+        word = {"player_id": f"{player}{seat}", "session_id": session, **reason}
+        self._tell(Told("player.disconnected", stamp, word, "t1", seat, GATEWAYS[session[0]]))
 
     # -- Ends. One rule for all of them, so that most turns live long enough to be decided.
 
-    @rule(what=st.sampled_from(["reset", "reset", "hand", "vacated", "closed"]), later=LATER,
-          late=LATE, seat=SEATS, player=PLAYERS, hand=HANDS, source=ENGINES,
+    @rule(what=st.sampled_from(["reset", "reset", "hand", "vacated", "closed", "protection"]),
+          later=LATER, late=LATE, seat=SEATS, player=PLAYERS, hand=HANDS, source=ENGINES,
+          players=st.sampled_from([None, ["p1", "q1"], ["p2"]]),
           gateway=st.sampled_from([*GATEWAYS.values()]))  # fmt: skip
     def ended(self, what: str, later: Any, late: Any, seat: int, player: str, hand: str,
-              source: str, gateway: str) -> None:  # fmt: skip
+              source: str, players: list[str] | None, gateway: str) -> None:  # fmt: skip
         self._wait(later)
         if what == "reset":
-            self._say("gateway.reset", late, gateway, 0, gateway=gateway)
+            if not asks_for_the_loss(self.here.room):
+                self._say("gateway.reset", late, gateway, 0, gateway=gateway)
         elif what == "hand":
-            self._say("hand.ended", late, source, 0, hand_id=hand)
+            played = {} if players is None else {"players": players}
+            self._say("hand.ended", late, source, 0, hand_id=hand, **played)
+        elif what == "protection":
+            whose = {} if players is None else {"player_id": players[0]}
+            self._say("protection.reset", late, source, 0, **whose)
         elif what == "vacated":
             self._say("seat.vacated", late, source, seat, player_id=f"{player}{seat}")
         else:
