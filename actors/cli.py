@@ -124,7 +124,7 @@ def simulate_(
     max_clock_lag: Annotated[
         float | None,
         typer.Option(
-            min=0, help="Seconds that a start may reach back before its arrival, at most."
+            min=0, max=600, help="Seconds that a start may reach back before its arrival, at most."
         ),
     ] = None,
 ) -> None:
@@ -133,6 +133,8 @@ def simulate_(
         _stop("standard output is closed", UNUSABLE)
     out = typer.get_binary_stream("stdout")
     known = _policies(partial(policies.find, policy or policies.DEFAULT, folder))
+    if max_clock_lag is not None and not max_clock_lag >= 0:  # not a number passes for any
+        _stop("--max-clock-lag: must be a number from 0 to 600", UNUSABLE)
     lag = None if max_clock_lag is None else from_seconds(max_clock_lag)
     try:
         lines = _opened(file)

@@ -7,12 +7,10 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from actors import policy_faults, policy_files
+from actors.documents import Document, Place
 from actors.policy_files import FileFault, PolicyFile
 from statecharts.policy import Policies, Policy
-from statecharts.wording import faults
 
 DEFAULT = "adda52"
 
@@ -104,13 +102,9 @@ def parse(text: str, file: str) -> Policy:
     return policy
 
 
-def build(keys: object, file: str) -> Policy:
-    """Make a policy from its keys; raises PolicyError."""
-    if not isinstance(keys, dict):
-        reason = "a policy is a mapping of keys, such as `buffer_seconds: 3`"
-        raise PolicyError([FileFault(file, 0, "", reason)])
-    try:
-        return Policy.model_validate(keys)
-    except ValidationError as error:
-        found = [FileFault(file, 0, "", reason) for reason in faults(error, "policy")]
-        raise PolicyError(found) from None
+def written_in(document: Document, within: Place, file: str) -> Policy:
+    """Return the policy that is written out within a document; raises PolicyError."""
+    policy, found = policy_faults.of_document(document, within)
+    if policy is None:
+        raise PolicyError([FileFault(file, *fault) for fault in found])
+    return policy

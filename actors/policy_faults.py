@@ -6,14 +6,12 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
-import yaml
 from pydantic import ValidationError
 
+from actors import documents
+from actors.documents import Document, DocumentError, Place
 from statecharts.contradictions import Contradictions
 from statecharts.policy import Policy
-
-Place = tuple[str | int, ...]
-"""Where a value stands: keys, and places in lists."""
 
 
 class Fault(NamedTuple):
@@ -30,54 +28,46 @@ class Fault(NamedTuple):
 def read(text: str) -> tuple[Policy | None, tuple[Fault, ...]]:
     """Read a policy file's text: the policy, or all that is wrong with it, in order of lines."""
     try:
-        keys, root = _loaded(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
-        return None, (Fault(mark.line + 1 if mark else 1, "policy", f"not YAML: {problem}"),)
-    except RecursionError:
-        return None, (Fault(1, "policy", "not YAML that can be read: nested too deeply"),)
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        # A value that is not what its form or its tag says, such as the date 2026-02-31.
-        return None, (Fault(1, "policy", f"not YAML that can be read: {error}"),)
-    if root is None or not isinstance(keys, dict):
+        document = documents.load(text)
+    except DocumentError as error:
+        return None, (Fault(error.line, "policy", error.reason),)
+    return of_document(document)
+
+
+def of_document(document: Document, within: Place = ()) -> tuple[Policy | None, tuple[Fault, ...]]:
+    """Make the policy of a document, or of what stands `within` it, or tell what is wrong."""
+    keys = document.value
+    for part in within:
+        keys = keys[part]
+    if not isinstance(keys, dict):
         reason = "a policy is a mapping of keys, such as `buffer_seconds: 3`"
-        return None, (Fault(1, "policy", reason),)
-    found = [*_given_twice(root)]
+        return None, (Fault(document.line_of(within), "policy", reason),)
+    found = [Fault(*one) for one in document.given_twice()]
     policy = None
     try:
         policy = Policy.model_validate(keys)
     except ValidationError as error:
-        found += _faults(error, keys, root)
+        found += _faults(error, keys, document, within)
     return (None if found else policy), tuple(sorted(found))
 
 
 def line_of(key: str, text: str) -> int:
     """Return in which line of a policy file's text, which can be read, a key stands."""
-    _, root = _loaded(text)
-    return 1 if root is None else _line(root, (key,))
+    return documents.load(text).line_of((key,))
 
 
-def _loaded(text: str) -> tuple[object, yaml.Node | None]:
-    """Return what a YAML text says, and the nodes that know their lines."""
-    loader = yaml.SafeLoader(text)
-    try:
-        root = loader.get_single_node()
-        return (None if root is None else loader.construct_document(root)), root
-    finally:
-        loader.dispose()
-
-
-def _faults(error: ValidationError, keys: Mapping[Any, Any], root: yaml.Node) -> Iterator[Fault]:
+def _faults(
+    error: ValidationError, keys: Mapping[Any, Any], document: Document, within: Place
+) -> Iterator[Fault]:
     wrong: set[Any] = set()
     for one in error.errors(include_url=False, include_input=False):
         cause = one.get("ctx", {}).get("error")
         if isinstance(cause, Contradictions):
-            yield from _contradicting(cause, root)
+            yield from _contradicting(cause, document, within)
             continue
         place: Place = tuple(one["loc"])
         wrong.update(place[:1])
-        yield Fault(_line(root, place), _named(place), _reason(one, place))
+        yield Fault(document.line_of((*within, *place)), _named(place), _reason(one, place))
     # What contradicts itself is only looked for where all keys are right: look at the right ones.
     rest = {key: value for key, value in keys.items() if key not in wrong}
     if wrong and "grace" in rest:
@@ -87,12 +77,12 @@ def _faults(error: ValidationError, keys: Mapping[Any, Any], root: yaml.Node) ->
             for one in again.errors(include_url=False, include_input=False):
                 cause = one.get("ctx", {}).get("error")
                 if isinstance(cause, Contradictions):
-                    yield from _contradicting(cause, root)
+                    yield from _contradicting(cause, document, within)
 
 
-def _contradicting(cause: Contradictions, root: yaml.Node) -> Iterator[Fault]:
+def _contradicting(cause: Contradictions, document: Document, within: Place) -> Iterator[Fault]:
     for key, reason in cause.found:
-        yield Fault(_line(root, (key,)), key, reason)
+        yield Fault(document.line_of((*within, key)), key, reason)
 
 
 def _reason(error: Mapping[str, Any], place: Place) -> str:
@@ -164,42 +154,6 @@ def _in_words(schema: Mapping[str, Any]) -> str:
 
 _SCHEMA = Policy.model_json_schema()
 _NAME = "text of small letters, digits, - and _, 64 at the most, beginning with a letter or digit"
-
-# -- Lines
-
-
-def _line(root: yaml.Node, place: Place) -> int:
-    """Return the line of a key, or of the nearest thing around it that the file has."""
-    node, line = root, root.start_mark.line
-    for part in place:
-        if isinstance(node, yaml.MappingNode):
-            pair = next((pair for pair in node.value if pair[0].value == str(part)), None)
-            if pair is None:
-                break
-            line, node = pair[0].start_mark.line, pair[1]
-        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int):
-            node = node.value[part]
-            line = node.start_mark.line
-    return line + 1
-
-
-def _given_twice(node: yaml.Node, seen: frozenset[int] = frozenset()) -> Iterator[Fault]:
-    """Yield keys that a mapping has twice: YAML would silently take the last."""
-    if id(node) in seen:
-        return
-    seen |= {id(node)}
-    if isinstance(node, yaml.MappingNode):
-        lines: dict[str, int] = {}
-        for key, value in node.value:
-            line = key.start_mark.line + 1
-            if key.value in lines:
-                yield Fault(line, str(key.value), f"stands in line {lines[key.value]} already")
-            elif isinstance(key.value, str):
-                lines[key.value] = line
-            yield from _given_twice(value, seen)
-    elif isinstance(node, yaml.SequenceNode):
-        for one in node.value:
-            yield from _given_twice(one, seen)
 
 
 def _named(place: Place) -> str:

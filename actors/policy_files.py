@@ -85,7 +85,7 @@ def read_folder(folder: Path) -> Folder:
 
 
 def _is_meant(path: Path) -> bool:
-    return path.suffix in SUFFIXES and not path.name.startswith(".")
+    return path.suffix in SUFFIXES and not path.name.startswith(".") and not path.is_dir()
 
 
 def _read_without_waiting(path: Path) -> tuple[PolicyFile | None, tuple[FileFault, ...]]:

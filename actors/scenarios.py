@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 
-from actors import policies
+from actors import documents, policies
 from actors.shards.shard import Shard, refused
 from statecharts.decisions import (
     ConnectionStorm,
@@ -45,6 +44,7 @@ class ScenarioError(Exception):
 Seconds = Annotated[float, Field(allow_inf_nan=False, ge=-31_536_000, le=31_536_000)]
 
 
+_INSTANT = TypeAdapter(Seconds)
 Given = tuple[Seconds, str, dict[str, Any]]
 
 
@@ -77,8 +77,16 @@ class Scenario(BaseModel):
     @classmethod
     def _arrive(cls, events: tuple[Given, ...]) -> tuple[Given, ...]:
         for number, (_, _, data) in enumerate(events):
-            if "arrives" in data and type(data["arrives"]) not in (int, float):
-                raise ValueError(f"event {number}: arrives must be seconds since the start")
+            try:
+                _INSTANT.validate_python(data.get("arrives", 0), strict=True)
+            except ValidationError:
+                limit = "a number of seconds since the start, at most a year from it"
+                raise ValueError(f"event {number}: arrives must be {limit}") from None
+            try:
+                json.dumps(data)
+            except (TypeError, ValueError):
+                msg = f"event {number}: its data are not those of a message (a date needs quotes)"
+                raise ValueError(msg) from None
         return events
 
 
@@ -101,9 +109,11 @@ class Difference:
 def load(path: Path, folder: Path | None = None) -> tuple[Policies, tuple[Scenario, ...]]:
     """Read a file, which may name the policies of a folder; raises ScenarioError, PolicyError."""
     try:
-        raw = yaml.safe_load(path.read_text("utf-8"))
-        file = _File.model_validate(raw)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        document = documents.load(path.read_text("utf-8"))
+        for line, key, reason in document.given_twice():
+            raise ScenarioError(f"{path}:{line}: {key}: {reason}")
+        file = _File.model_validate(document.value)
+    except (OSError, UnicodeDecodeError, documents.DocumentError) as error:
         msg = f"{path}: cannot be read: {error}"
         raise ScenarioError(msg) from None
     except ValidationError as error:
@@ -114,7 +124,7 @@ def load(path: Path, folder: Path | None = None) -> tuple[Policies, tuple[Scenar
             raise ScenarioError(f"{path}: {scenario.name!r} expects nothing: give one of {kinds}")
     if isinstance(file.policy, str):
         return policies.find(file.policy, folder, beside=path.parent), file.scenarios
-    written = policies.build(file.policy, f"{path}: policy")
+    written = policies.written_in(document, ("policy",), str(path))
     return policies.with_default(written, folder), file.scenarios
 
 

@@ -89,7 +89,7 @@ def protection_reset(accounts: Accounts, player: int | None, at: int) -> Account
     return _each(
         accounts,
         player,
-        lambda one: one._replace(protected=tuple(use for use in one.protected if use > at)),
+        lambda one: one._replace(protected=tuple(use for use in one.protected if use >= at)),
     )
 
 

@@ -55,11 +55,17 @@ def end_from(loss: int, turn: Turn, account: Account) -> int:
     policy = turn.policy
     if _is_used_in_hand(turn, account):
         return loss
-    end = loss + policy.grace_for(turn.pot, turn.big_blind, turn.turn_time)
+    length = policy.grace_for(turn.pot, turn.big_blind, turn.turn_time)
+    end = counted_from(turn, loss) + length
     if policy.budget is None:
         return end
     left = account.left(policy.budget, short(turn.hand_id))
-    return min(end, max(loss, account.spent_to) + left)
+    return min(end, counted_from(turn, max(loss, account.spent_to)) + left)
+
+
+def counted_from(turn: Turn, since: int) -> int:
+    """Return an instant, later by what the turn's clock has stood still since then."""
+    return since + sum(max(0, end - max(start, since)) for start, end in turn.pauses)
 
 
 def is_used_up(turn: Turn, account: Account, turn_end: int, sessions: Sessions) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from statecharts import money, statuses
+from statecharts import accounts, money, statuses
 from statecharts.chart import (
     ACTING,
     BUFFER,
@@ -78,7 +78,8 @@ def extension(step: Step) -> str:
 
 def status(step: Step) -> str:
     """What a player's word on whether he is away tells, and if the open turn hangs on it."""
-    said = step.status(away=step.event.name is Trigger.PLAYER_AWAY)
+    away = step.event.name is Trigger.PLAYER_AWAY
+    said = step.status(short(step.data.player_id), away=away)
     seat, here = step.seat, step.seat.turn
     if not statuses.is_news(seat.statuses, said):
         return "old"
@@ -88,6 +89,19 @@ def status(step: Step) -> str:
         return "new"
     is_away = statuses.is_away(statuses.noted(seat.statuses, said), said.player)
     return "his" if is_away != (here.answer_at is not None) else "new"
+
+
+def action(step: Step) -> str:
+    """Whether an action in no open turn is one of the player's own, and news of him."""
+    seat = step.seat
+    player = seat.whose
+    if step.data.by != "player" or not player:
+        return "nothing"
+    is_counted = accounts.of(step.table.accounts, player).decisions > 0
+    if not is_counted and not statuses.is_away(seat.statuses, player):
+        return "nothing"
+    back = step.status(player, away=False)
+    return "his" if statuses.is_news(seat.statuses, back) else "nothing"
 
 
 def away_answer(step: Step) -> str:
@@ -400,6 +414,10 @@ QUESTIONS: Mapping[str, Question] = {
         "closed": "a closed turn",
         "unknown": "a turn not heard of",
     }, {"this": _with_turn}),
+    "action": Question(action, {
+        "his": "an action of his own, where he was counted as away",
+        "nothing": "nothing new of him",
+    }),
     "extension": Question(extension, {
         "this": "for this turn",
         "closed": "for a closed turn",

@@ -42,13 +42,13 @@ class Policy(Keys):
     )
     """Turns of other formats get a `turn.uncovered` notice, and the engine decides them."""
 
-    covers_bring_ins: bool = False
+    covers_bring_ins: Annotated[bool, Field(strict=True)] = False
     """Whether the bring-in of stud games is posted for who does not act in time."""
 
-    covers_draws: bool = False
+    covers_draws: Annotated[bool, Field(strict=True)] = False
     """Whether who does not act in time in a draw game stands pat."""
 
-    covers_discards: tuple[Variant, ...] = ("crazypineapple",)
+    covers_discards: tuple[Variant, ...] = ("crazypineapple", "crazypineapplehilo")
     """The variants whose discards are covered; one that names no variant is."""
 
     grace: Annotated[tuple[GraceStep, ...], AfterValidator(ladder.check)]

@@ -22,7 +22,8 @@ SNAPSHOT_VERSION = 2
 MAX_TURNS = 32
 MAX_SOURCES = 8
 MAX_CHOICES = 16
-MAX_EXTENSIONS = 16
+MAX_EXTENSIONS = 64
+MAX_PAUSES = 16
 
 
 class Choice(NamedTuple):
@@ -117,6 +118,9 @@ class Turn(NamedTuple):
     paused_at: int | None = None
     """Since when the table is paused; what was to come then is later by the length of the pause."""
 
+    pauses: tuple[tuple[int, int], ...] = ()
+    """When its clock stood still: the latest pauses of the table, from and to."""
+
     @property
     def runs_until(self) -> int | None:
         """When the seat changes by itself; None once decided, and while the table is paused."""
@@ -146,6 +150,8 @@ class Seat:
     departures: tuple[Departure, ...] = ()
     uncovered_hand: int | None = None
     """The hand for which `turn.uncovered` has been told."""
+    player: int = 0
+    """Digest of the player of the latest start; 0 before there was one."""
     extensions: tuple[Extension, ...] = ()
     """The latest extensions of turns, in order of arrival, whatever became of them."""
     statuses: Statuses = ()
@@ -156,13 +162,20 @@ class Seat:
         return Seat(
             self.table_id, self.number, self.state, self.seq, self.turn, self.sessions,
             self.closed_turns, self.latest_starts, self.choices, self.choices_from, self.departures,
-            self.uncovered_hand, self.extensions, self.statuses,
+            self.uncovered_hand, self.player, self.extensions, self.statuses,
         )  # fmt: skip
 
     def next_seq(self) -> int:
         """Count up, for the next thing that is published about this seat."""
         self.seq += 1
         return self.seq
+
+    @property
+    def whose(self) -> int:
+        """Digest of the player who was heard of last in this seat; 0 if none was."""
+        if self.player or not self.statuses:
+            return self.player
+        return self.statuses[-1].player
 
     @property
     def wakes_for(self) -> Trigger:
@@ -184,7 +197,7 @@ def dump(seat: Seat) -> tuple[Any, ...]:
         SNAPSHOT_VERSION, seat.table_id, seat.number, seat.state.value, seat.seq,
         None if turn is None else (*turn[:_POLICY], turn.policy.digest, *turn[_POLICY + 1 :]),
         seat.sessions, seat.closed_turns, seat.latest_starts, seat.choices, seat.choices_from,
-        seat.departures, seat.uncovered_hand, seat.extensions,
+        seat.departures, seat.uncovered_hand, seat.player, seat.extensions,
         seat.statuses,
     )  # fmt: skip
 
@@ -201,7 +214,7 @@ def load(snapshot: Sequence[Any], policies: Mapping[str, Policy]) -> Seat:
     try:
         (
             table_id, number, state, seq, turn, sessions, closed_turns, latest_starts, choices,
-            choices_from, departures, uncovered_hand, extensions, statuses,
+            choices_from, departures, uncovered_hand, player, extensions, statuses,
         ) = values  # fmt: skip
         return Seat(
             table_id, number, State(state), seq,
@@ -209,7 +222,7 @@ def load(snapshot: Sequence[Any], policies: Mapping[str, Policy]) -> Seat:
             _sessions(sessions), tuple(closed_turns),
             tuple([(source, stamp) for source, stamp in latest_starts]),
             tuple([Choice(*choice) for choice in choices]), choices_from,
-            tuple([Departure(*departure) for departure in departures]), uncovered_hand,
+            tuple([Departure(*departure) for departure in departures]), uncovered_hand, player,
             tuple([Extension(*extension) for extension in extensions]),
             tuple([Status(*status) for status in statuses]),
         )  # fmt: skip
@@ -231,6 +244,7 @@ def _turn(snapshot: Sequence[Any], policies: Mapping[str, Policy]) -> Turn:
     return turn._replace(
         policy=policy,
         cards=tuple(turn.cards),
+        pauses=tuple([(start, end) for start, end in turn.pauses]),
         choice=None if turn.choice is None else Choice(*turn.choice),
         at_end=tuple(
             [Attendance(at, until, _sessions(sessions)) for at, until, sessions in turn.at_end]

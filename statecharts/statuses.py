@@ -13,7 +13,6 @@ class Status(NamedTuple):
     player: int
     source: int
     stamp: int
-    reference: int
     away: bool
 
 
@@ -38,7 +37,10 @@ def noted(known: Statuses, said: Status) -> Statuses:
 
 
 def is_away(known: Statuses, player: int) -> bool:
-    """Say whether a player is away, by the latest word; at equal times he is back."""
-    said = [one for one in known if one.player == player]
-    latest = max(said, key=lambda one: (one.reference, not one.away), default=None)
-    return latest is not None and latest.away
+    """Say whether a player is away, by the word that came last."""
+    return next((one.away for one in reversed(known) if one.player == player), False)
+
+
+def left(known: Statuses, player: int | None) -> Statuses:
+    """Return the statuses after a player has left, or everybody; what they said stays known."""
+    return tuple(one._replace(away=False) if player in (None, one.player) else one for one in known)

@@ -125,10 +125,9 @@ class Step:
             short(self.data.turn_id), self.source, self.stamp, from_seconds(self.data.seconds)
         )
 
-    def status(self, *, away: bool) -> Status:
+    def status(self, player: int, *, away: bool) -> Status:
         """What the event says of whether a player is away."""
-        player_id = getattr(self.data, "player_id", None) or self.turn.player_id
-        return Status(short(player_id), self.source, self.stamp, self.reference, away)
+        return Status(player, self.source, self.stamp, away)
 
     def held_until(self) -> int | None:
         """Until when a storm holds what would be decided for the player now; None if none does."""

@@ -23,7 +23,7 @@ def from_1(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _seat_from_1(seat: list[Any]) -> list[Any]:
-    upgraded = [2, *seat[1:], [], []]
+    upgraded = [2, *seat[1:], 0, [], []]
     upgraded[_SESSIONS] = _sessions_from_1(seat[_SESSIONS])
     if (turn := seat[_TURN]) is not None:
         at_end = [[at, until, _sessions_from_1(sessions)] for at, until, sessions in turn[_AT_END]]

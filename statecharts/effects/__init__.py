@@ -42,7 +42,7 @@ from statecharts.effects.presence import (
     leave_again,
     leave_for_good,
 )
-from statecharts.effects.status import act, answer_at_once, note_status
+from statecharts.effects.status import act, act_elsewhere, answer_at_once, note_status
 from statecharts.lines import Row
 from statecharts.step import Step
 
@@ -53,6 +53,6 @@ EFFECTS: Mapping[str, Callable[[Step, Row], None]] = {
         enter_returned, decide, move_turn_end, move_deadlines, keep, come_back, leave_again,
         leave_for_good, back_to_buffer, choose, keep_choice, close_turn, remember_turn, leave,
         forget, forget_and_go_on, extend_turn, keep_extension, stop_clock, start_clock,
-        act, note_status, answer_at_once, hold, hold_at_end,
+        act, act_elsewhere, note_status, answer_at_once, hold, hold_at_end,
     )
 }  # fmt: skip

@@ -25,7 +25,7 @@ def begin_grace(step: Step) -> Turn:
     if turn.policy.grace_counts_from == "loss":
         loss = graces.lost_at(turn, turn.at_end[-1].sessions)
         turn = turn._replace(
-            charged_from=max(loss, account.spent_to),
+            charged_from=graces.counted_from(turn, max(loss, account.spent_to)),
             grace_end=settle(step, max(graces.end_from(loss, turn, account), step.at)),
         )
     return turn
@@ -37,7 +37,7 @@ def charge(step: Step) -> None:
     budget = turn.policy.budget
     if budget is None or not turn.has_grace or turn.charged_from is None:
         return
-    now = running(turn, step.reference)
+    now = running(turn, step.at)  # by then we have heard of it; no clock but the broker's counts
     start, end = turn.charged_from, min(now, turn.grace_end or now)
     step.account = step.account.charged(budget, short(turn.hand_id), start, end)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from statecharts import accounts
+from statecharts import accounts, statuses
 from statecharts.digests import short
 from statecharts.effects.accounting import charge
 from statecharts.effects.moves import start_clock
@@ -74,7 +74,7 @@ def forget(step: Step, _row: Row) -> None:
             accounts=accounts.session_over(step.table.accounts, player)
         )
     if not is_old:
-        seat.statuses = tuple(one for one in seat.statuses if player not in (None, one.player))
+        seat.statuses = statuses.left(seat.statuses, player)
         seat.choices_from = max(seat.choices_from, step.reference)
     if player is not None:
         others = tuple(

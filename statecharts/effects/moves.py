@@ -6,7 +6,7 @@ from statecharts.effects.shared import ending, settle
 from statecharts.instants import from_seconds
 from statecharts.lines import Row, State, Trigger
 from statecharts.presence import Attendance
-from statecharts.seat import MAX_EXTENSIONS
+from statecharts.seat import MAX_EXTENSIONS, MAX_PAUSES
 from statecharts.step import Interrupted, Step
 from statecharts.surroundings import settled
 
@@ -38,10 +38,13 @@ def stop_clock(step: Step, _row: Row) -> None:
 
 
 def start_clock(step: Step, row: Row) -> None:
-    """The table goes on: what was to come is later by the length of the pause."""
+    """The table goes on: what was to come is later by the length of the pause.
+
+    It is over when that is heard: nobody could know before that his time runs.
+    """
     turn = step.turn
     assert turn.paused_at is not None  # noqa: S101 - the guard has asked it
-    paused_at, pause = turn.paused_at, max(0, step.reference - turn.paused_at)
+    paused_at, pause = turn.paused_at, max(0, step.at - turn.paused_at)
 
     def later(instant: int | None) -> int | None:
         return None if instant is None else settle(step, instant + pause)
@@ -50,6 +53,7 @@ def start_clock(step: Step, row: Row) -> None:
     credit = (deadline or 0) - (turn.deadline or 0) if row.source is State.TIME_BANK else 0
     step.seat.turn = turn._replace(
         paused_at=None,
+        pauses=(*turn.pauses, (paused_at, paused_at + pause))[-MAX_PAUSES:],
         answer_at=later(turn.answer_at),
         charged_from=None if turn.charged_from is None else turn.charged_from + pause,
         deadline=deadline,

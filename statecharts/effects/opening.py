@@ -93,6 +93,7 @@ def _extended(step: Step) -> int:
 
 
 def _note_start(step: Step) -> None:
+    step.seat.player = short(step.data.player_id)
     known = step.seat.latest_starts
     latest = max(dict(known).get(step.source, step.stamp), step.stamp)
     others = tuple(pair for pair in known if pair[0] != step.source)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from actors import scenarios
+from actors.policies import PolicyError
 from actors.scenarios import Scenario, ScenarioError
 from statecharts.policy import Policies
 
@@ -102,6 +103,19 @@ def test_a_right_expectation_passes(tmp_path: Path, right: str) -> None:
             "scenarios: [{name: x, events: [[0, turn.started, {arrives: soon}]], decisions: []}]",
             "arrives",
         ),
+        (
+            "scenarios: [{name: x, events: [[0, turn.started, {arrives: .nan}]], decisions: []}]",
+            "a number of seconds since the start",
+        ),
+        (
+            "scenarios: [{name: x, events: [[0, turn.started, {a: 2026-01-01}]], decisions: []}]",
+            "a date needs quotes",
+        ),
+        (
+            "scenarios:\n- name: x\n  events: []\n  decisions: []\n  decisions: [[1, fold]]\n",
+            ":5: decisions: stands in line 4 already",
+        ),
+        ("scenarios: " + "[" * 5000, "nested too deeply"),
     ],
 )
 def test_a_file_that_cannot_be_played_is_named_with_the_reason(
@@ -112,6 +126,16 @@ def test_a_file_that_cannot_be_played_is_named_with_the_reason(
     with pytest.raises(ScenarioError, match=r"broken\.yaml") as error:
         scenarios.load(file)
     assert told in str(error.value)
+
+
+def test_a_policy_in_the_file_that_cannot_be_is_told_with_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "case.yaml"
+    file.write_text(
+        "policy:\n  name: x\n  grace: [{seconds: soon}]\n"
+        "scenarios: [{name: x, events: [], decisions: []}]\n"
+    )
+    with pytest.raises(PolicyError, match=r"case\.yaml:3: grace, number 1, seconds: must be a num"):
+        scenarios.load(file)
 
 
 def test_a_policy_may_stand_in_the_file_or_beside_it(tmp_path: Path) -> None:

@@ -218,7 +218,7 @@ def test_a_bundled_policy_says_where_it_comes_from_and_has_its_scenarios(name: s
 def test_adda52_is_all_defaults() -> None:
     adda52 = policies.bundled().default
     given = adda52.model_dump(exclude_defaults=True, exclude={"name", "source", "grace"})
-    assert given == {"covers_discards": ("crazypineapple", "crazypineapplehilo")}
+    assert given == {}
 
 
 def test_steps_are_for_pots_below_or_up_to_their_bound() -> None:

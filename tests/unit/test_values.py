@@ -17,6 +17,7 @@ from actors.broker.slots import is_addressed_right, routing_key, slot_of
 from actors.policies import PolicyError
 from statecharts import money
 from statecharts.instants import SECOND, from_rfc3339, to_rfc3339
+from statecharts.policy import Policy
 from statecharts.pots import in_big_blinds, pots
 
 MODULES = [
@@ -149,6 +150,6 @@ def test_an_unknown_policy_is_answered_with_the_names_there_are() -> None:
 def test_a_policys_digest_tells_its_rules_apart() -> None:
     policy = policies.bundled().default
     keys = policy.model_dump()
-    slower = policies.build({**keys, "buffer_seconds": 4.0}, "slower")
-    same = policies.build({**keys, "source": "elsewhere"}, "same")
+    slower = Policy.model_validate({**keys, "buffer_seconds": 4.0})
+    same = Policy.model_validate({**keys, "source": "elsewhere"})
     assert same.digest == policy.digest != slower.digest

@@ -16,7 +16,7 @@ from tests.worker.house import House, a_house, settle
 
 
 def house_policy(seconds: float, name: str = "house") -> Policy:
-    return policies.build({"name": name, "grace": [{"seconds": seconds}]}, name)
+    return Policy.model_validate({"name": name, "grace": [{"seconds": seconds}]})
 
 
 def known(*own: Policy, default: str = "adda52") -> Policies:
