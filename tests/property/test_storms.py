@@ -17,7 +17,22 @@ from tests.property.world import FOR_EVER, START, tell
 TABLES = 5
 GATEWAYS = st.sampled_from(["/a", "/a", "/b"])
 FACING = {"to_call": 100, "contributed": 50, "pots": [150], "big_blind": 100}
-EVENTS = st.lists(
+# Turns at all tables, which may be over when some of them have another, and players of those lost.
+OVER = st.builds(
+    lambda number, wait, others, gateway: [
+        *(("turn", table, 0, gateway, FACING) for table in range(1, TABLES + 1)),
+        ("up", 1, wait, gateway, FACING),
+        *(("turn", table, 0, gateway, FACING) for table in range(1, 1 + number)),
+        *(("lost", table, 0.5, gateway, FACING) for table in range(1, 1 + number)),
+        *others,
+    ],
+    st.integers(1, TABLES),
+    st.sampled_from([0, 6, 8]),
+    st.lists(st.tuples(st.just("turn"), st.integers(1, TABLES), st.sampled_from([0, 6]), GATEWAYS,
+                       st.just(FACING)), max_size=3),
+    GATEWAYS,
+)  # fmt: skip
+MIXED = st.lists(
     st.tuples(
         st.sampled_from(["turn", "turn", "lost", "lost", "lost", "up", "reset", "acted"]),
         st.integers(1, TABLES),
@@ -29,6 +44,7 @@ EVENTS = st.lists(
     max_size=40,
 )
 Event = tuple[str, int, float, str, dict[str, Any]]
+EVENTS: st.SearchStrategy[list[Event]] = st.one_of(MIXED, OVER)
 KEYS = st.fixed_dictionaries(
     {"grace": st.sampled_from([[{"seconds": 5}], []])},
     optional={
