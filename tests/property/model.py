@@ -826,13 +826,13 @@ class Model:
 
     def _is_used_up(self, c: Course, at: int, ledger: list[Entry]) -> bool:
         """Whether nothing of the grace is left at the turn end."""
-        if self.key("grace_counts_from") != "loss":
-            return self._length(c, at, ledger) == 0 < self._grace(c.turn.told.data)
         account = self._account(c, c.known(at)[-1].n, ledger)
         most = self.key("grace_uses_per_hand")
         if most is not None and account.turns_in_hand[c.hand] >= most:
             return True
-        return self._from_loss(c, c.known(at), at, ledger)[1] <= at
+        if self.key("grace_counts_from") == "loss":
+            return self._from_loss(c, c.known(at), at, ledger)[1] <= at
+        return self.key("budget") is not None and not self._budget_left(account, c.hand)
 
     def _was_away_before(self, c: Course, at: int) -> bool:
         """Whether he gets no grace because nothing was heard of him since his turn began."""

@@ -29,16 +29,44 @@ WHAT = ["turn", "turn", "turn", "lost", "lost", "lost", "up", "up", "sole", "act
         "played", "hand", "hand", "off", "away", "back", "left", "closed", "protect", "extend",
         "pause", "resume", "resume", "reset", "restart"]  # fmt: skip
 Course = list[tuple[str, float | str, float, int]]
-COURSES: st.SearchStrategy[Course] = st.lists(
+ANYTHING: st.SearchStrategy[Course] = st.lists(
     st.tuples(
         st.sampled_from(WHAT),
         st.sampled_from([0, 0.5, 1, 1, 2, 4, "end", "end", "end"]),  # later
         st.sampled_from([0, 0, 0, 0, 0, 0, 1, 2]),  # late
         st.integers(0, 5),
     ),
-    min_size=15,
-    max_size=40,
+    min_size=1,
+    max_size=3,
 )
+# He is lost in his turn and not back before its end; what comes then, and how the turn is closed.
+IN_THE_GRACE = st.lists(
+    st.tuples(
+        st.sampled_from(["lost", "up", "up", "away", "restart", "pause", "resume"]),
+        st.sampled_from([0, 1, 2, 4, 8]),
+        st.just(0),
+        st.just(0),
+    ),
+    max_size=3,
+)
+ROUND: st.SearchStrategy[Course] = st.builds(
+    lambda number, session, then, close, after: [
+        ("turn", 0, 0, number),
+        ("lost", 1, 0, session),
+        ("wait", "end", 0, 0),
+        ("wait", "end", 0, 0),
+        *then,
+        (close, after, 0, 1),
+    ],
+    st.sampled_from([0, 0, 0, 1, 2, 3, 4, 5]),
+    st.integers(0, 1),
+    IN_THE_GRACE,
+    st.sampled_from(["acted", "played", "played", "hand", "hand", "left", "off"]),
+    st.sampled_from([0, 1, 3, 5, "end", "end"]),
+)
+COURSES: st.SearchStrategy[Course] = st.lists(
+    st.one_of(ROUND, ROUND, ANYTHING), min_size=2, max_size=8
+).map(lambda parts: [step for part in parts for step in part])
 LIMITED = rooms(
     ["grace", "grace_needs", "grace_counts_from", "grace_uses_per_turn", "grace_uses_per_hand",
      "budget.per", "budget.seconds", "budget.refill_every_hands", "budget.refill_seconds",
@@ -169,8 +197,8 @@ class Ledger:
         if one.to == "buffer":
             used.counts_from = one.until
         elif one.to in ("disconnection_grace", "returned"):
-            is_first = used.counts_from is None
-            used.counts_from = one.at if is_first or one.from_ == "buffer" else used.counts_from
+            if used.counts_from is None:
+                used.counts_from = one.at
             is_shorter = one.until is not None and one.until > one.at
             used.times_away += (
                 one.to == "disconnection_grace" and one.from_ != one.to and is_shorter

@@ -290,7 +290,7 @@ class Oracle:
         for event in events:
             if event["type"] != "seatwarden.event.refused.v1":
                 data = {**event["data"], "late_ms": 0, "type": event["type"], "at": event["time"]}
-                found[event["subject"]].append(json.dumps(data))
+                found[event.get("subject", "storms")].append(json.dumps(data))
         return found
 
     def _decided(self, outputs: Iterable[Output]) -> Decisions:

@@ -133,7 +133,23 @@ def _policies(chance: random.Random) -> Policies:
         ),
         Policy(name="c", grace=grace, buffer_seconds=2, time_bank_while_away="never"),
     )  # fmt: skip
-    return Policies({one.name: one for one in some}, chance.choice("abc"))
+    made = [Policy.model_validate({**one.model_dump(), **_limits(chance)}) for one in some]
+    return Policies({one.name: one for one in made}, chance.choice("abc"))
+
+
+def _limits(chance: random.Random) -> dict[str, Any]:
+    """What a policy counts over turns, and of the players of a shard; small, so as to be met."""
+    limits = {
+        "budget": {"seconds": 3, "per": chance.choice(("hand", "session", "table"))},
+        "grace_counts_from": "loss",
+        "grace_uses_per_turn": 1,
+        "all_in_protection": {"uses": 1, "not_for_reasons": ["kicked"]},
+        "away_status": chance.choice(("check_else_fold", "fold")),
+        "advice": [{"advise": "sit_out", "after_decisions": chance.choice((1, 2))}],
+        "storm": {"at_least_players": 2, "hold_seconds": chance.choice((0, 4)), "share": 0.4},
+        "covers_draws": True,
+    }
+    return {key: value for key, value in limits.items() if chance.random() < 0.3}
 
 
 def _faults(
@@ -194,15 +210,7 @@ class _Writer:
             data["connected"] = chance.random() < 0.6
         if chance.random() < 0.1:
             data["policy"] = chance.choice("abcd")
-        if chance.random() < 0.15:
-            data |= {"kind": "discard", "cards": ["As", "Kd", "7c"]}
-        else:
-            contributed = chance.choice((0, 50, 50))
-            data |= {
-                "to_call": chance.choice((0, 100, 100, 100)), "contributed": contributed,
-                "pots": [contributed + chance.choice((100, 900))], "big_blind": 100,
-                "time_bank_seconds": bank,
-            }  # fmt: skip
+        data |= self._what_for(bank)
         self._tell(at, "turn.started", f"{self._table}/{seat}", data)
         ends = (seconds, seconds + bank, seconds + 1, seconds + 3, seconds + bank + 4.5)
 
@@ -223,7 +231,38 @@ class _Writer:
             acted = {"hand_id": hand, "turn_id": turn, "by": by}
             self._tell(instant(), "turn.acted", f"{self._table}/{seat}", acted)
         self._tell_seldom(instant, hand, seat, player)
+        self._tell_of_the_clock(instant, turn, seat, player)
         return seconds
+
+    def _what_for(self, bank: int) -> dict[str, Any]:
+        chance, kind = self._chance, self._chance.random()
+        if kind < 0.15:
+            return {"kind": "discard", "cards": ["As", "Kd", "7c"]}
+        if kind < 0.2:
+            return {"kind": "draw", "time_bank_seconds": bank}
+        contributed = chance.choice((0, 50, 50))
+        return {
+            "to_call": chance.choice((0, 100, 100, 100)), "contributed": contributed,
+            "pots": [contributed + chance.choice((100, 900))], "big_blind": 100,
+            "time_bank_seconds": bank,
+        }  # fmt: skip
+
+    def _tell_of_the_clock(self, instant: Any, turn: str, seat: int, player: str) -> None:
+        chance, subject = self._chance, f"{self._table}/{seat}"
+        if chance.random() < 0.06:
+            self._tell(instant(), "turn.cancelled", subject, {"turn_id": turn})
+        if chance.random() < 0.1:
+            longer = {"turn_id": turn, "seconds": chance.choice((0.5, 2))}
+            self._tell(instant(), "turn.extended", subject, longer)
+        if chance.random() < 0.06:
+            paused = instant()
+            self._tell(paused, "table.paused", self._table, {})
+            self._tell(_round(paused + chance.uniform(0, 4)), "table.resumed", self._table, {})
+        if chance.random() < 0.12:
+            said = chance.choice(("player.away", "player.away", "player.back"))
+            self._tell(instant(), said, subject, {"player_id": player})
+        if chance.random() < 0.05:
+            self._tell(instant(), "protection.reset", self._table, {"player_id": player})
 
     def _tell_seldom(self, instant: Any, hand: str, seat: int, player: str) -> None:
         chance = self._chance
@@ -241,6 +280,8 @@ class _Writer:
     def _presence(self, at: float, seat: int, player: str, name: str) -> None:
         session = self._chance.choice(("s1", "s1", "s2"))
         data: dict[str, Any] = {"player_id": player, "session_id": session}
+        if name == "player.disconnected" and self._chance.random() < 0.3:
+            data["reason"] = self._chance.choice(("closed", "kicked"))
         if name == "player.connected" and self._chance.random() < 0.2:
             data["sole"] = True
         source = {"s1": "/g1", "s2": "/g2"}[session]
