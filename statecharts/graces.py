@@ -65,6 +65,8 @@ def end_from(loss: int, turn: Turn, account: Account) -> int:
 
 def counted_from(turn: Turn, since: int) -> int:
     """Return an instant, later by what the turn's clock has stood still since then."""
+    if turn.paused_at is not None:
+        since = min(since, turn.paused_at)
     return since + sum(max(0, end - max(start, since)) for start, end in turn.pauses)
 
 

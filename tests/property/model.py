@@ -433,8 +433,7 @@ class Model:
             if end.told.type == "turn.acted" and end.told.data.get("by", "player") == "player":
                 ledger.append(Entry((end.n, 1), "acted", course.player, course.hand))
             if left is not None:
-                said = self.begins(end) if end.told.type == "turn.started" else end.time
-                ledger.extend(course.charge((end.n, 1), said))
+                ledger.extend(course.charge((end.n, 1), end.at))
             found.append(Step(end.at, course.name, "idle", bank_used=left, heard=end.n))
         return found
 
@@ -571,24 +570,48 @@ class Model:
         if self.key("away_status") == "not_offered":
             return False
         begun = turn.told
-        said: dict[str, tuple[int, bool, int]] = {}  # by source: stamp, if he is back, reference
+        said: dict[str, tuple[int, bool]] = {}  # by source: stamp, and if he is back
+        is_away = False
         for h in known:
             if self._empties(h.told, begun) and not self._is_old_news(h, turn):
-                said = {}
-            if h.told.type == "turn.acted" and self._is_his_own(h, begun):
-                word = (h.told.stamp, True, h.time)
+                said, is_away = {source: (word[0], True) for source, word in said.items()}, False
+            if h.told.type == "turn.acted" and (
+                self._is_his_own(h, begun) or (is_away and self._is_his_elsewhere(h, begun))
+            ):
+                word = (h.told.stamp, True)
             elif (
                 h.told.type in ("player.away", "player.back")
                 and (h.told.table, h.told.seat) == (begun.table, begun.seat)
                 and h.told.data["player_id"] == begun.data["player_id"]
             ):
-                word = (h.told.stamp, h.told.type == "player.back", h.time)
+                word = (h.told.stamp, h.told.type == "player.back")
             else:
                 continue
-            if h.told.source not in said or word[:2] > said[h.told.source][:2]:
-                said[h.told.source] = word
-        latest = max(said.values(), key=lambda word: (word[2], word[1]), default=(0, True, 0))
-        return not latest[1]
+            if h.told.source not in said or word > said[h.told.source]:
+                said[h.told.source], is_away = word, not word[1]
+        return is_away
+
+    def _is_his_elsewhere(self, acted: Heard, begun: Told) -> bool:
+        """Whether this is an action in a turn that is not open, and he was the last to begin one."""
+        return (
+            acted.told.data.get("by", "player") == "player"
+            and (acted.told.table, acted.told.seat) == (begun.table, begun.seat)
+            and not any(
+                self._puts_off(acted, turn) and self.closing(turn) is acted
+                for turn in self.opened(begun.table, begun.seat)
+                if turn.n < acted.n
+            )
+            and self._whose(acted, begun) == begun.data["player_id"]
+        )
+
+    def _whose(self, acted: Heard, begun: Told) -> str | None:
+        """Return who was heard of last in a seat: by a start, or else by what he said."""
+        before = self.history[: acted.n]
+        here = [h for h in before if (h.told.table, h.told.seat) == (begun.table, begun.seat)]
+        starts = [h for h in self._new_starts(begun.table, begun.seat) if h.n < acted.n]
+        said = [h for h in here if h.told.type in ("player.away", "player.back")]
+        last = (starts or said or [None])[-1]
+        return None if last is None else str(last.told.data["player_id"])
 
     def _is_his_own(self, acted: Heard, begun: Told) -> bool:
         """Whether this is an action of the same player's, which has closed a turn of his here."""
@@ -628,7 +651,7 @@ class Model:
                 if resets.get(whose, thing.told.stamp - 1) < thing.told.stamp:
                     resets[whose] = thing.told.stamp
                     if whose[0] in (None, c.player):
-                        account.protected = [at for at in account.protected if at > thing.time]
+                        account.protected = [at for at in account.protected if at >= thing.time]
             elif thing.told.type == "table.closed":
                 account = Account()
             elif self._empties(thing.told, c.turn.told) and not self._is_old_news(thing, c.turn):
@@ -810,7 +833,8 @@ class Model:
         lost = [one.since for one in self.sessions(c.turn, words, turn_end)]
         loss = max(lost, default=self.begins(c.turn))
         account = self._account(c, words[-1].n, ledger)
-        start, end = max(loss, account.charged_to), loss + self._grace(c.turn.told.data)
+        start = c.clock_at(max(loss, account.charged_to))
+        end = c.clock_at(loss) + self._grace(c.turn.told.data)
         if self.key("budget") is not None:
             end = min(end, start + self._budget_left(account, c.hand))
         return start, end
@@ -822,7 +846,7 @@ class Model:
         c.charged_from = c.settled
         if self.key("grace_counts_from") == "loss":
             start, end = self._from_loss(c, c.known(at), turn_end, ledger)
-            c.charged_from, c.last = c.clock(start), max(end - c.stood, c.clock(at))
+            c.charged_from, c.last = start, max(end, c.clock(at))
 
     def _is_used_up(self, c: Course, at: int, ledger: list[Entry]) -> bool:
         """Whether nothing of the grace is left at the turn end."""
@@ -892,6 +916,7 @@ class Course:
     answer: int | None = None  # when it is answered for one who says that he is away
     standing: int | None = None  # since when the clock stands still
     stood: int = 0  # how long it has, before
+    pauses: list[tuple[int, int]] = field(default_factory=list)  # and when
     settled: int = 0  # the end of the buffer, and of the grace
     last: int = 0
     charged_from: int | None = None
@@ -911,6 +936,12 @@ class Course:
     def clock(self, instant: int) -> int:
         """Return what the clock shows at an instant since it was last stopped or started."""
         return (instant if self.standing is None else min(instant, self.standing)) - self.stood
+
+    def clock_at(self, instant: int) -> int:
+        """Return what the clock has shown at an instant."""
+        if self.standing is not None:
+            instant = min(instant, self.standing)
+        return instant - sum(max(0, min(end, instant) - start) for start, end in self.pauses)
 
     def until(self) -> int | None:
         """Return when the state is over; None while the clock stands still."""
@@ -941,7 +972,8 @@ class Course:
         if paused is not None and self.standing is None:
             self.standing = max(paused, model.begins(turn))
         elif paused is None and self.standing is not None:
-            self.stood += max(0, h.time - self.standing)
+            self.pauses.append((self.standing, max(self.standing, h.at)))
+            self.stood += max(0, h.at - self.standing)
             self.standing = None
         elif model.extends(h, turn) and self.state in ("acting", "time_bank", "discarding"):
             self.end += seconds(h.told.data["seconds"])

@@ -142,7 +142,7 @@ def test_as_many_examples_are_told_as_are_wanted(wanted: str, told: int) -> None
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (("adda52", "nobody"), "nobody: no bundled policy"),
+        (("adda52", "nobody"), "nobody: there is no such policy"),
         (("adda52", "relax", "--events", "no-such-file"), "no-such-file: cannot be read"),
         (("adda52", "relax", "--events", "."), ".: cannot be read"),
         (("adda52", "relax", "--events", "-"), "-:2: malformed: not JSON"),
