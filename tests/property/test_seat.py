@@ -214,7 +214,8 @@ class SeatMachine(RuleBasedStateMachine):
           late=LATE, source=ENGINES)  # fmt: skip
     def clock_stopped_or_started(self, what: str, later: Any, late: Any, source: str) -> None:
         self._wait(later)
-        self._say(what, late, source, 0)
+        # A late resumption has deadlines before words heard since: see `is_left_out`.
+        self._say(what, late if what == "table.paused" else 0, source, 0)
 
     # -- What a player says of himself
 
