@@ -592,7 +592,7 @@ class Model:
         return is_away
 
     def _is_his_elsewhere(self, acted: Heard, begun: Told) -> bool:
-        """Whether this is an action in a turn that is not open, and he was the last to begin one."""
+        """Whether this is an action in no open turn, and he was the last to begin one."""
         return (
             acted.told.data.get("by", "player") == "player"
             and (acted.told.table, acted.told.seat) == (begun.table, begun.seat)
@@ -610,8 +610,8 @@ class Model:
         here = [h for h in before if (h.told.table, h.told.seat) == (begun.table, begun.seat)]
         starts = [h for h in self._new_starts(begun.table, begun.seat) if h.n < acted.n]
         said = [h for h in here if h.told.type in ("player.away", "player.back")]
-        last = (starts or said or [None])[-1]
-        return None if last is None else str(last.told.data["player_id"])
+        last = (starts or said)[-1:]
+        return str(last[0].told.data["player_id"]) if last else None
 
     def _is_his_own(self, acted: Heard, begun: Told) -> bool:
         """Whether this is an action of the same player's, which has closed a turn of his here."""

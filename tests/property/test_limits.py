@@ -129,8 +129,7 @@ class Script:
                 return Told("table.closed", stamp, {}) if number == 0 else None
             case "protect":
                 return Told("protection.reset", stamp, player if number % 2 else {})
-            # What a pause is to a loss before it, from which a grace counts, is left open.
-            case "pause" | "resume" if self.room.get("grace_counts_from") != "loss":
+            case "pause" | "resume":
                 return Told(f"table.{what}d", stamp, {})
         return None
 
@@ -147,7 +146,6 @@ def test_what_is_counted_over_turns_is_as_the_documents_say(
         if what == "restart":
             world.restart()
             continue
-        late = 0 if what == "resume" else late  # noqa: PLW2901 - its deadlines would be before words heard since
         told = script.told(what, world.now - seconds(late), number)
         if told is not None and not is_left_out(world, told):
             world.tell(told)
