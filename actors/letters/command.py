@@ -11,15 +11,13 @@ from collections.abc import Iterable
 from typing import Annotated, TypeVar
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from actors.clock import SystemClock
 from actors.letters.holding import CannotHold, hold
 from actors.letters.letter import Letter
 from actors.letters.redriving import Plan, Stopped, planned, redrive
 from actors.letters.wanted import Wanted
-from actors.letters.words import groups, line, row, summary, told, whole
+from actors.letters.words import groups, line, listed, summary, told, whole
 from actors.operating.running import (
     FAILED,
     UNUSABLE,
@@ -86,11 +84,9 @@ def list_(
     if not found:
         typer.echo("no dead letters" if wanted.is_everything else "no dead letters of that kind")
         return
-    head = ("code", "letters", "redriven", "oldest", "newest", "from", "what to do")
-    listed = Table(*head, title=f"{len(found)} dead letters", title_justify="left")
+    typer.echo(f"{len(found)} dead letters")
     for group in told_of:
-        listed.add_row(*row(group))
-    Console(highlight=False, markup=False).print(listed)
+        typer.echo("\n".join(("", *listed(group))))
 
 
 @dead_letters.command()

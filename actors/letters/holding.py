@@ -25,6 +25,8 @@ PATIENCE_SECONDS = 5.0
 """After so long without a letter there are no more: somebody else has taken the rest."""
 COUNTING_SINCE = 4
 """From this major version on RabbitMQ drops what went back 20 times, unless the queue says not."""
+DIFFERS = "inequivalent arg"
+"""How AMQP calls a queue that is other than wanted."""
 
 
 class CannotHold(Exception):
@@ -84,6 +86,8 @@ async def _check_limit(connection: Connection) -> None:
     if not major.isdecimal() or int(major) < COUNTING_SINCE:
         return
     if found := await connection.differences(common().only(DEAD_LETTERS)):
+        if DIFFERS not in found[0]:
+            raise CannotHold(found[0])
         raise CannotHold(
             f"{found[0]}\nIt was not made for this RabbitMQ ({connection.broker_version}), which"
             " may drop a letter that has been looked at 20 times. Lift that limit:\n"

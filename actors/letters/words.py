@@ -36,17 +36,17 @@ def groups(letters: Iterable[Letter]) -> list[dict[str, Any]]:
     ]
 
 
-def row(group: dict[str, Any]) -> Iterator[str]:
-    """Yield the cells of a group, for people."""
-    sources = list(group["sources"])
+def listed(group: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines that tell of a group."""
+    sources = [f"{shown(source)} ({count})" for source, count in group["sources"].items()]
     more = len(sources) - SOURCES_TOLD
-    yield shown(group["code"]) or "-"
-    yield str(group["letters"])
-    yield str(group["redriven"] or "-")
-    yield shown(group["oldest"] or "-")
-    yield shown(group["newest"] or "-")
-    yield ", ".join(map(shown, sources[:SOURCES_TOLD])) + (f" and {more} more" if more > 0 else "")
-    yield group["to_do"]
+    others = [f"and {more} others"] if more > 0 else []
+    redriven = f", {group['redriven']} redriven before" if group["redriven"] else ""
+    yield f"{shown(group['code']) or 'without a code'}: {group['letters']}{redriven}"
+    if group["oldest"]:
+        yield f"  refused  {shown(group['oldest'])} to {shown(group['newest'])}"
+    yield f"  from     {', '.join((*sources[:SOURCES_TOLD], *others))}"
+    yield f"  to do    {group['to_do']}"
 
 
 def summary(letter: Letter) -> dict[str, Any]:

@@ -14,19 +14,15 @@ from typer.testing import CliRunner, Result
 from actors.broker.topology import DEAD_LETTERS, Layout
 from actors.cli import app
 from actors.letters.holding import PREFETCH, hold
+from actors.letters.redriving import redrive
 from actors.letters.wanted import Wanted
 from actors.rabbit import RabbitTransport
-from actors.transport import Connection, Delivery, Message
+from actors.transport import Connection, ConnectionLost, Delivery, Message
 from actors.work.messages import REDRIVEN
 from statecharts.refusals import Code
 from tests.broker.proxy import Proxy
 from tests.conftest import Broker
 from tests.letters.letters import event, furnish, letter
-
-
-@pytest.fixture(autouse=True)
-def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "250")
 
 
 def call(broker: Broker, *arguments: str, told: str | None = None) -> Result:
@@ -93,6 +89,44 @@ async def test_who_is_cut_off_while_he_looks_has_changed_nothing(broker: Broker)
     await direct.close()
 
 
+class Deadly:
+    """A consumer of whom nothing is heard again as soon as he acknowledges."""
+
+    def __init__(self, proxy: Proxy, connection: Connection) -> None:
+        self._proxy = proxy
+        self._connection = connection
+
+    async def acknowledge(self, _: int, *, multiple: bool = False) -> None:
+        assert not multiple
+        self._proxy.cut()
+        raise ConnectionLost(await self._connection.lost)
+
+    async def close(self) -> None:
+        raise AssertionError("the dead do not close")
+
+
+async def test_who_is_cut_off_between_publishing_and_acknowledging_leaves_both(
+    broker: Broker,
+) -> None:
+    direct = await RabbitTransport(broker.url).connect()
+    await furnish(direct, [letter(body) for body in BODIES])
+    async with Proxy(broker.node.port) as proxy:
+        way = urlsplit(broker.url)._replace(netloc=f"guest:guest@127.0.0.1:{proxy.port}").geturl()
+        connection = await RabbitTransport(way).connect()
+        async with hold(connection, Wanted()) as held:
+            with pytest.raises(ConnectionLost):
+                await redrive(connection, Deadly(proxy, connection), held.letters)
+        await connection.close()
+    await returned(direct)
+    async with hold(direct, Wanted()) as held:
+        assert [one.body for one in held.letters] == BODIES
+        assert await redrive(direct, held.consumer, held.letters) == len(BODIES)
+    shard = Layout(1, 2).queue(0)  # that of t1
+    assert [one.body for one in await taken(direct, shard)] == [BODIES[0], *BODIES]
+    assert await taken(direct, DEAD_LETTERS) == []
+    await direct.close()
+
+
 async def returned(connection: Connection) -> None:
     """Wait until the broker has noticed that a connection is gone."""
     for _ in range(400):
@@ -114,7 +148,13 @@ def test_they_are_listed_by_code_with_what_to_do(broker: Broker) -> None:
     )
     listed = call(broker, "list")
     assert listed.exit_code == 0
-    assert "3 dead letters" in listed.stdout
+    assert listed.stdout.splitlines()[:5] == [
+        "3 dead letters",
+        "",
+        "failed: 2, 1 redriven before",
+        "  refused  2026-03-01T20:15:00.000000Z to 2026-03-01T20:16:00.000000Z",
+        "  from     /engines/ring-3 (2)",
+    ]
     assert "redrive after the upgrade that mends it" in listed.stdout
     told = json.loads(call(broker, "list", "--json").stdout)
     assert (told["letters"], told["not_looked_at"]) == (3, 0)
