@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from actors.broker.topology import DEAD_LETTERS, Layout
 from actors.cli import app
-from actors.letters.holding import PREFETCH, hold
+from actors.letters.holding import hold
 from actors.letters.redriving import redrive
 from actors.letters.wanted import Wanted
 from actors.rabbit import RabbitTransport
@@ -55,7 +55,7 @@ async def taken(connection: Connection, queue: str) -> list[Delivery]:
     survey = await connection.survey(queue)
     assert survey is not None
     arrived: asyncio.Queue[Delivery] = asyncio.Queue()
-    await connection.consume(queue, arrived.put_nowait, prefetch=PREFETCH)
+    await connection.consume(queue, arrived.put_nowait, prefetch=65_535)
     return [await arrived.get() for _ in range(survey.messages)]
 
 
