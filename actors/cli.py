@@ -15,7 +15,9 @@ import typer
 from actors import diagrams, policies, scenarios, simulate
 from actors.broker.layout import LayoutError
 from actors.demo import command as demo
+from actors.doctor import command as doctor
 from actors.explaining import command as explaining
+from actors.letters import command as letters
 from actors.logs import make_log
 from actors.operating import command as operating
 from actors.policies import PolicyError
@@ -45,6 +47,8 @@ app.command("diagram")(diagrams.diagram)
 app.command("demo")(demo.demo)
 app.command("explain")(explaining.explain)
 app.add_typer(operating.topology, name="topology")
+app.add_typer(letters.dead_letters, name="dead-letters")
+app.command("doctor")(doctor.doctor)
 app.command("shards")(operating.shards)
 app.command("reshard")(operating.reshard)
 

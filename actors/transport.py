@@ -28,6 +28,14 @@ class CannotConnect(TransportError):
     """No connection could be made: nobody listens, or credentials or virtual host are wrong."""
 
 
+class NotLetIn(CannotConnect):
+    """The broker does not know this user, or not by this password."""
+
+
+class NoEntry(CannotConnect):
+    """The user is known, but not let into the virtual host, if there is one of that name."""
+
+
 class ConnectionLost(TransportError):
     """The connection, or one of its channels, is gone; nothing more can be done with it."""
 

@@ -27,9 +27,10 @@ MAX_ERRORS_TOLD = 3
 CONTENT_TYPE = "application/cloudevents+json"
 
 _TYPE = re.compile(r"seatwarden\.([a-z_.]+)\.v1", re.ASCII)
-_TABLE = r"[A-Za-z0-9_.:-]{1,64}"
-_SUBJECT_SEAT = re.compile(rf"({_TABLE})/(10|[1-9])", re.ASCII)
-_SUBJECT_TABLE = re.compile(rf"({_TABLE})", re.ASCII)
+TABLE = r"[A-Za-z0-9_.:-]{1,64}"
+"""What a table_id may be."""
+_SUBJECT_SEAT = re.compile(rf"({TABLE})/(10|[1-9])", re.ASCII)
+_SUBJECT_TABLE = re.compile(rf"({TABLE})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

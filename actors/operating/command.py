@@ -5,51 +5,44 @@ Exit status: 0 all well, 1 something is wrong or in the way, 2 unusable settings
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Awaitable, Callable
-from typing import Annotated, NoReturn, TypeVar
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from actors import policies
 from actors.broker import layout
 from actors.broker.layout import LayoutError
-from actors.broker.streams import StreamMissing
 from actors.broker.topology import Layout
 from actors.clock import SystemClock
-from actors.journal import JournalError
 from actors.logs import make_log
 from actors.operating import owners, topologies
 from actors.operating.resharding import NotNow, Resharding
+from actors.operating.running import (
+    FAILED,
+    AmqpOption,
+    JsonOption,
+    on_broker,
+    policies_of,
+    run,
+    settings_of,
+    transport_of,
+)
 from actors.operating.topologies import Wanted
-from actors.policies import PolicyError
-from actors.settings import Settings, SettingsError, effective
-from actors.transport import Connection, Transport, TransportError
-from actors.work.worker import GivenUp
+from actors.transport import Connection
 from statecharts.instants import to_rfc3339
-from statecharts.policy import Policies
-
-FAILED, UNUSABLE = 1, 2
-FAULTS = (TransportError, LayoutError, JournalError, StreamMissing, NotNow, GivenUp)
-
-T = TypeVar("T")
 
 topology = typer.Typer(
     help="What the service needs on the broker: seen, made, checked.", no_args_is_help=True
 )
 
-AmqpOption = Annotated[str | None, typer.Option("--amqp", help="The broker's URL.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="For programs.")]
-
 
 @topology.command()
 def show(amqp_url: AmqpOption = None) -> None:
     """Print what there has to be, by the layout in force; makes nothing."""
-    settings = _settings(amqp_url)
-    found = _on_broker(settings, layout.find)
+    settings = settings_of(amqp_url)
+    found = on_broker(settings, layout.find)
     if found is None:
         typer.echo("not applied yet; `seatwarden topology apply`, or the first worker, would make:")
     for line in topologies.described(found or Layout(1, settings.shards), settings.audit_days):
@@ -66,10 +59,10 @@ def apply(
     ] = False,
 ) -> None:
     """Make what is missing; nothing is deleted or changed.  Twice is once."""
-    settings = _settings(amqp_url)
-    wanted, known = Wanted(settings.shards, settings.audit_days), _policies(settings)
+    settings = settings_of(amqp_url)
+    wanted, known = Wanted(settings.shards, settings.audit_days), policies_of(settings)
     now = SystemClock().now()
-    done, undone = _on_broker(
+    done, undone = on_broker(
         settings, lambda one: topologies.apply(one, wanted, known, now, begin_anew=begin_anew)
     )
     for line in done or (["all is there"] if not undone else []):
@@ -83,9 +76,9 @@ def apply(
 @topology.command()
 def check(amqp_url: AmqpOption = None) -> None:
     """Tell what is missing or differs; makes nothing.  Exit 0 if all is as it should be."""
-    settings = _settings(amqp_url)
-    wanted, known = Wanted(settings.shards, settings.audit_days), _policies(settings)
-    differences = _on_broker(settings, lambda one: topologies.check(one, wanted, known))
+    settings = settings_of(amqp_url)
+    wanted, known = Wanted(settings.shards, settings.audit_days), policies_of(settings)
+    differences = on_broker(settings, lambda one: topologies.check(one, wanted, known))
     for line in differences:
         typer.echo(line)
     if differences:
@@ -95,8 +88,8 @@ def check(amqp_url: AmqpOption = None) -> None:
 
 def shards(amqp_url: AmqpOption = None, *, as_json: JsonOption = False) -> None:
     """Tell who owns which shard, since when, with backlog and lag."""
-    settings = _settings(amqp_url)
-    found = _on_broker(settings, _holders)
+    settings = settings_of(amqp_url)
+    found = on_broker(settings, _holders)
     now = SystemClock().now()
     rows = [
         {
@@ -123,11 +116,11 @@ def reshard(
     amqp_url: AmqpOption = None,
 ) -> None:
     """Change the number of shards, while workers and publishers are stopped; nothing is lost."""
-    settings = _settings(amqp_url)
-    known, log = _policies(settings), make_log(settings.log_format, settings.log_level)
-    transport = _transport(settings)
+    settings = settings_of(amqp_url)
+    known, log = policies_of(settings), make_log(settings.log_format, settings.log_level)
+    transport = transport_of(settings)
     change = Resharding(transport, known, SystemClock(), settings.options, log)
-    new = _run(change.run(shards))
+    new = run(change.run(shards), also=(NotNow,))
     typer.echo(
         f"generation {new.generation} with {new.shards} shards is in force;"
         f" set SEATWARDEN_SHARDS={new.shards} and start the workers"
@@ -139,49 +132,3 @@ async def _holders(connection: Connection) -> owners.Holders:
     if found is None:
         raise LayoutError("there is no layout on this broker: `seatwarden topology apply` first")
     return await owners.holders(connection, found)
-
-
-def _settings(amqp_url: str | None) -> Settings:
-    try:
-        return effective(amqp_url=amqp_url)
-    except SettingsError as error:
-        _stop(str(error), UNUSABLE)
-
-
-def _policies(settings: Settings) -> Policies:
-    try:
-        return policies.for_service(settings.policy, settings.policies)
-    except PolicyError as error:
-        _stop(f"policy: {error}", UNUSABLE)
-
-
-def _transport(settings: Settings) -> Transport:
-    from actors.rabbit import RabbitTransport  # noqa: PLC0415 - AMQP is needed by few commands
-
-    return RabbitTransport(settings.amqp_url, name="seatwarden operator")
-
-
-def _on_broker(settings: Settings, act: Callable[[Connection], Awaitable[T]]) -> T:
-    async def on_one() -> T:
-        connection = await _transport(settings).connect()
-        try:
-            return await act(connection)
-        finally:
-            await connection.close()
-
-    return _run(on_one())
-
-
-def _run(what: Awaitable[T]) -> T:
-    async def running() -> T:
-        return await what
-
-    try:
-        return asyncio.run(running())
-    except FAULTS as error:
-        _stop(str(error), FAILED)
-
-
-def _stop(message: str, status: int) -> NoReturn:
-    typer.echo(f"seatwarden: {message}", err=True)
-    raise typer.Exit(status)

@@ -81,14 +81,23 @@ async def check(connection: Connection, wanted: Wanted, known: Policies) -> list
             f"{in_force.shards} shards, the setting says {wanted.shards}:"
             " `seatwarden reshard` changes it"
         )
-    whole = _whole(in_force, wanted.audit_days)
-    found += await connection.differences(whole)
-    for shard in range(in_force.shards):
-        if fault := await _fault_of(connection, in_force.journal(shard), known):
-            found.append(fault)
+    found += await differences(connection, in_force, wanted.audit_days)
+    return found + await journal_faults(connection, in_force, known)
+
+
+async def differences(connection: Connection, in_force: Layout, audit_days: int) -> list[str]:
+    """Return what is missing or other than wanted, journals' contents aside; makes nothing."""
+    found = await connection.differences(_whole(in_force, audit_days))
     if not any("exchange" in line for line in found):
         found += [line async for line in _unrouted(connection, in_force)]
     return found
+
+
+async def journal_faults(connection: Connection, in_force: Layout, known: Policies) -> list[str]:
+    """Return what is wrong with the journals; each is read to the ground."""
+    names = [in_force.journal(shard) for shard in range(in_force.shards)]
+    faults = [await _fault_of(connection, name, known) for name in names]
+    return [fault for fault in faults if fault]
 
 
 async def _begin(

@@ -54,8 +54,7 @@ class RabbitTransport:
             async with asyncio.timeout(self._timeout):
                 return await self._connect()
         except (*faults.GONE, ConnectionLost) as error:
-            why = faults.why_not_connected(error)
-            raise CannotConnect(f"cannot connect to {redacted(self._url)}: {why}") from error
+            raise faults.not_connected(error, redacted(self._url)) from error
 
     async def _connect(self) -> "RabbitConnection":
         sockets = Sockets()

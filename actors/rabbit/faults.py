@@ -16,7 +16,13 @@ from aiormq.exceptions import (
     ProbableAuthenticationError,
 )
 
-from actors.transport import TopologyConflict, TransportError
+from actors.transport import (
+    CannotConnect,
+    NoEntry,
+    NotLetIn,
+    TopologyConflict,
+    TransportError,
+)
 
 GONE = (AMQPError, OSError, RuntimeError)
 """What the library raises when a connection or channel is gone; see also `is_gone`."""
@@ -75,6 +81,17 @@ def why_not_connected(error: BaseException) -> str:
             if isinstance(one, kind):
                 return why.format(words(one))
     return words(error)
+
+
+def not_connected(error: BaseException, where: str) -> CannotConnect:
+    """Return the port's error for a connection to `where` that did not come about."""
+    kind = CannotConnect
+    for one in (error, error.__cause__):
+        if isinstance(one, AuthenticationError | ProbableAuthenticationError):
+            kind = NotLetIn
+        elif isinstance(one, InvalidFrameError):
+            kind = NoEntry
+    return kind(f"cannot connect to {where}: {why_not_connected(error)}")
 
 
 def refused(error: AMQPError) -> TransportError:
