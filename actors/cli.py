@@ -16,6 +16,7 @@ from actors import diagrams, policies, scenarios, simulate
 from actors.broker.layout import LayoutError
 from actors.demo import command as demo
 from actors.explaining import command as explaining
+from actors.health.endpoint import HealthError, is_installed
 from actors.logs import make_log
 from actors.operating import command as operating
 from actors.policies import PolicyError
@@ -101,7 +102,7 @@ def run(
     known = _for_service(settings)
     try:
         asyncio.run(serve(settings, known, log))
-    except (GivenUp, LayoutError, TransportError) as error:
+    except (GivenUp, HealthError, LayoutError, TransportError) as error:
         _stop(str(error), FAILED)
 
 
@@ -181,9 +182,12 @@ def policy_test(
 
 def _settings(**flags: Any) -> Settings:  # noqa: ANN401 - as the settings' own
     try:
-        return effective(**flags)
+        settings = effective(**flags)
     except SettingsError as error:
         _stop(str(error), UNUSABLE)
+    if settings.health and not is_installed():
+        _stop("SEATWARDEN_HEALTH needs further packages: pip install 'seatwarden[http]'", UNUSABLE)
+    return settings
 
 
 def _for_service(settings: Settings) -> Policies:
