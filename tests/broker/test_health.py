@@ -22,7 +22,15 @@ A_WHILE = 60
 
 async def test_it_tells_how_it_is_before_while_and_after_its_broker_is_away(own_node: Node) -> None:
     async with Service(own_node.url, ENVIRONMENT) as service:
-        port = (await service.wait_for("answers /live, /ready and /metrics"))["port"]
+        await service.wait_for("ready")
+        assert await service.stop() == 0
+        # RabbitMQ 4.0 may not find streams again when it is killed in the second in which they were
+        # made; an orderly restart is the end of that.
+        await asyncio.to_thread(own_node.restart)
+        seen = len(service.log_lines())
+        service.start()
+        listening = "answers /live, /ready and /metrics"
+        port = (await service.wait_for(listening, after=seen))["port"]
         ready = await until(port, "/ready", lambda answer: answer.status == 200)
         assert ready.json == {**ready.json, "ready": True, "reason": "", "shards": []}
         await publish(own_node.url, TURN.replace("2026-01-01T00:00:00Z", "2026-01-01T00:00:00"))
