@@ -59,7 +59,7 @@ class Reason(StrEnum):
 
 
 class Figures:
-    """Counters and histograms; durations are in seconds."""
+    """Counters and histograms, in seconds; lateness by the clock that decides, else the loop's."""
 
     def __init__(self) -> None:
         """Begin with zeros, for every key that is known beforehand."""

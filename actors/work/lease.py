@@ -29,7 +29,7 @@ from actors.work.options import Options
 from actors.work.outbox import Outbox
 from actors.work.tasks import only
 from actors.work.ticks import Ticker, is_probe, is_tick
-from statecharts.instants import SECOND, from_seconds
+from statecharts.instants import from_seconds
 from statecharts.lines import State
 
 MAX_TRIES = 5
@@ -119,12 +119,12 @@ class Lease:
         confirmed, and consumes.  `test`: see `Journal.open`.  Raises LeaseLost, JournalError,
         ConnectionLost.
         """
-        clock = self._work.clock
-        began = clock.now()
+        loop = asyncio.get_running_loop()
+        began = loop.time()
         restored = await self._journal.open(self._work.in_force.policies, test=test)
         with collector.rests():
             self._begin(restored)
-        self._work.figures.restores.observe((clock.now() - began) / SECOND)
+        self._work.figures.restores.observe(loop.time() - began)
         try:
             async with asyncio.TaskGroup() as tasks:
                 beside = [
@@ -267,11 +267,11 @@ class Lease:
             dict(intake.trying),
             self._owner,
         )
-        clock, figures = self._work.clock, self._work.figures
-        began = clock.now()
+        loop, figures = asyncio.get_running_loop(), self._work.figures
+        began = loop.time()
         size = await self._journal.commit(self._journal.with_oldest(record, intake.shard.entries))
         self._watch.committed()
-        figures.commits.observe((clock.now() - began) / SECOND)
+        figures.commits.observe(loop.time() - began)
         figures.totals[Total.JOURNAL_BYTES] += size
         intake.committed()
         self._outbox.committed()
