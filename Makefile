@@ -9,7 +9,7 @@ demo: .venv/ready ## the product in a terminal; needs nothing but Python
 	@.venv/bin/seatwarden demo
 
 test: .venv/ready ## everything that CI checks
-	@echo "== Tools for some tests: RabbitMQ, Graphviz, Node.js"
+	@echo "== Tools for some tests: RabbitMQ, Graphviz, Node.js, promtool"
 	@tests/setup.sh
 	@$(MAKE) --no-print-directory lint
 	@echo "== Tests"

@@ -17,6 +17,7 @@ from actors.broker.layout import LayoutError
 from actors.demo import command as demo
 from actors.doctor import command as doctor
 from actors.explaining import command as explaining
+from actors.health.endpoint import HealthError, is_installed
 from actors.letters import command as letters
 from actors.logs import make_log
 from actors.operating import command as operating
@@ -105,7 +106,7 @@ def run(
     known = _for_service(settings)
     try:
         asyncio.run(serve(settings, known, log))
-    except (GivenUp, LayoutError, TransportError) as error:
+    except (GivenUp, HealthError, LayoutError, TransportError) as error:
         _stop(str(error), FAILED)
 
 
@@ -187,9 +188,12 @@ def policy_test(
 
 def _settings(**flags: Any) -> Settings:  # noqa: ANN401 - as the settings' own
     try:
-        return effective(**flags)
+        settings = effective(**flags)
     except SettingsError as error:
         _stop(str(error), UNUSABLE)
+    if settings.health and not is_installed():
+        _stop("SEATWARDEN_HEALTH needs further packages: pip install 'seatwarden[http]'", UNUSABLE)
+    return settings
 
 
 def _for_service(settings: Settings) -> Policies:

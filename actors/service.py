@@ -7,6 +7,7 @@ import logging
 import os
 import signal
 import socket
+from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from structlog.typing import FilteringBoundLogger
 from actors import policies
 from actors.address import redacted
 from actors.clock import SystemClock
+from actors.health.endpoint import endpoint, listen
 from actors.logs import Foreign
 from actors.rabbit import RabbitTransport
 from actors.reloading import Reloading, changes, tell_replaced
@@ -26,13 +28,14 @@ from statecharts.policy import Policies
 async def serve(settings: Settings, known: Policies, log: FilteringBoundLogger) -> None:
     """Run until SIGTERM or SIGINT: then what was taken is finished, confirmed and acknowledged.
 
-    SIGHUP has the policies read again.  Raises TransportError, GivenUp.
+    SIGHUP has the policies read again.  Raises TransportError, GivenUp, HealthError.
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     logging.getLogger("asyncio").addHandler(Foreign(log))
+    listener = None if settings.health is None else listen(*endpoint(settings.health))
     ready = ReadyFile(settings.ready_file)
     log.info(
         "starting",
@@ -50,9 +53,19 @@ async def serve(settings: Settings, known: Policies, log: FilteringBoundLogger) 
     loop.add_signal_handler(signal.SIGHUP, reloading.ask)
     beside = asyncio.create_task(reloading.run())
     try:
-        await worker.run(stop)
+        async with nullcontext() if listener is None else _answering(listener, worker, log):
+            await worker.run(stop)
     finally:
         beside.cancel()
+
+
+def _answering(
+    listener: socket.socket, worker: Worker, log: FilteringBoundLogger
+) -> AbstractAsyncContextManager[None]:
+    from actors.health.server import answering  # noqa: PLC0415 - needs the extra
+
+    logging.getLogger("uvicorn").addHandler(Foreign(log))
+    return answering(listener, worker, log)
 
 
 class ReadyFile(asyncio.Event):

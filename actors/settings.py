@@ -12,6 +12,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from actors.address import fault_in, redacted
 from actors.broker.slots import SLOTS
 from actors.broker.topology import AUDIT_DAYS
+from actors.health.endpoint import endpoint
 from actors.policies import DEFAULT
 from actors.work.options import Options
 from statecharts.wording import faults
@@ -58,6 +59,8 @@ class Settings(BaseSettings):
     """Exit when the broker cannot be reached for so long."""
     ready_file: Path | None = None
     """A file that exists while the worker is ready."""
+    health: str | None = None
+    """host:port on which the worker answers /live, /ready and /metrics; needs the extra `http`."""
     log_format: Literal["auto", "console", "json"] = "auto"
     """`auto`: for people on a terminal, JSON otherwise."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
@@ -87,6 +90,14 @@ class Settings(BaseSettings):
         if file is not None and not os.access(file.parent, os.W_OK):
             raise ValueError(f"{file.parent} is no folder that can be written to")
         return file
+
+    @field_validator("health")
+    @classmethod
+    def _is_endpoint(cls, text: str | None) -> str | None:
+        if not text:
+            return None
+        endpoint(text)
+        return text
 
     @property
     def options(self) -> Options:

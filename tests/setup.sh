@@ -3,7 +3,7 @@
 #
 #   RabbitMQ 3.10   package rabbitmq-server of Debian 12
 #   RabbitMQ 4.x    Debian 13's, in a folder of its own (see tests/broker/nodes.py)
-#   Graphviz, Node.js with npm
+#   Graphviz, Node.js with npm, promtool (package prometheus)
 #
 # Only root on a Debian can be given them. Everyone else is told what will be skipped; with CI=true
 # a missing RabbitMQ is an error.
@@ -59,11 +59,13 @@ install_packages() {
         return
     fi
     # Nor shall it start with the machine, or run because that file allowed it.
-    case " $* " in
-    *" rabbitmq-server "*)
-        if [ -d /run/systemd/system ]; then systemctl --quiet disable --now rabbitmq-server; fi
-        ;;
-    esac
+    for service in rabbitmq-server prometheus; do
+        case " $* " in
+        *" $service "*)
+            if [ -d /run/systemd/system ]; then systemctl --quiet disable --now "$service"; fi
+            ;;
+        esac
+    done
 }
 
 # Built under another name and renamed when finished, so that the folder is whole or not there.
@@ -88,6 +90,7 @@ has_broker 4 || has debootstrap || missing="$missing debootstrap"
 has dot || missing="$missing graphviz"
 has node || missing="$missing nodejs"
 has npm || missing="$missing npm"
+has promtool || missing="$missing prometheus"
 
 if [ "$(id -u)" = 0 ]; then
     if [ -n "$missing" ] && has apt-get; then
@@ -101,6 +104,7 @@ lost=
 has_broker 3.10 || lost="$lost, those with RabbitMQ 3.10 (rabbitmq-server of Debian 12)"
 has_broker 4 || lost="$lost, those with RabbitMQ 4.x (debootstrap and root)"
 has dot || lost="$lost, drawings (graphviz)"
+has promtool || lost="$lost, alerts (promtool, of prometheus)"
 has node && has npm || lost="$lost, clients in JavaScript (nodejs, npm)"
 
 if [ -n "$lost" ]; then

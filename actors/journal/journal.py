@@ -13,6 +13,7 @@ import random
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
+from enum import StrEnum
 from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
 
@@ -45,8 +46,22 @@ whose `consumer_timeout` is a minute closes the connection over one that is held
 T = TypeVar("T")
 
 
+class Loss(StrEnum):
+    """Why a shard is not ours any more."""
+
+    TAKEN_OVER = "taken-over"
+    NO_ANSWER = "no-answer"
+    NOT_TAKEN = "not-taken"
+    NO_COMMITS = "no-commits"
+
+
 class LeaseLost(Exception):
     """The shard is somebody else's, or may be: nothing more may be done in its name."""
+
+    def __init__(self, loss: Loss, told: str) -> None:
+        """`told` says it in words."""
+        super().__init__(told)
+        self.loss = loss
 
 
 class _Awaited(NamedTuple):
@@ -67,8 +82,8 @@ class Journal:
 
         While the broker takes no messages from anybody, that does not count.
         """
-        self.lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        """Done, with the reason, when a successor's marker has been read."""
+        self.lost: asyncio.Future[tuple[Loss, str]] = asyncio.get_running_loop().create_future()
+        """Done, with the reason, when a successor's marker has been read, or nothing is taken."""
         self.epoch: int | None = None
         self._connection = connection
         self._stream = stream
@@ -127,8 +142,8 @@ class Journal:
 
     # -- Writing
 
-    async def commit(self, record: Record) -> None:
-        """Write a record; returns when it has been read back as counting.
+    async def commit(self, record: Record) -> int:
+        """Write a record; returns its bytes when it has been read back as counting.
 
         Raises LeaseLost, ConnectionLost; then it is not known whether it counts.
         """
@@ -158,6 +173,7 @@ class Journal:
             all_keys=all_keys,
         )  # fmt: skip
         await self._make_room()
+        return len(body)
 
     def with_oldest(self, record: Record, look_up: Callable[[list[Entry]], Picture]) -> Record:
         """Return a record that carries some of what was written longest ago, too."""
@@ -192,7 +208,8 @@ class Journal:
                 if not self._opened.done():
                     self._opened.set_result(offset)
             elif self.epoch is not None and not self.lost.done():
-                self.lost.set_result("another worker has taken the shard over")
+                told = "another worker has taken the shard over"
+                self.lost.set_result((Loss.TAKEN_OVER, told))
             return
         place = records.place(delivery)
         if place is None or (place.epoch, place.number) != (self.epoch, self._expected):
@@ -216,7 +233,7 @@ class Journal:
         # A lost connection is told to all who wait, by itself.
         error = None if task.cancelled() else task.exception()
         if isinstance(error, JournalError) and not self.lost.done():
-            self.lost.set_result(str(error))
+            self.lost.set_result((Loss.NOT_TAKEN, str(error)))
 
     async def _publish(self, message: Message) -> None:
         answer = await self._connection.publish(message)
@@ -232,9 +249,10 @@ class Journal:
                 ends, timeout=self._patience, return_when=asyncio.FIRST_COMPLETED
             )
             if not done and not self._connection.is_blocked:
-                raise LeaseLost(f"no answer of the broker within {self._patience:g} s")
+                told = f"no answer of the broker within {self._patience:g} s"
+                raise LeaseLost(Loss.NO_ANSWER, told)
         if self.lost.done():
-            raise LeaseLost(self.lost.result())
+            raise LeaseLost(*self.lost.result())
         if self._connection.lost.done():
             raise ConnectionLost(self._connection.lost.result())
         return wanted.result()

@@ -6,6 +6,7 @@ same outputs.  `worker` feeds it from a broker, `simulate` from a file.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -25,7 +26,7 @@ from statecharts.digests import short
 from statecharts.events import Event
 from statecharts.instants import SECOND
 from statecharts.kernel import Outcome
-from statecharts.lines import Ignored, Trigger
+from statecharts.lines import Ignored, State, Trigger
 from statecharts.policy import Policies, Policy
 from statecharts.presence import Reset
 from statecharts.refusals import Code, Refusal
@@ -85,6 +86,8 @@ class Shard:
         self.storms = Storms()
         self.faults: list[Exception] = []
         """Errors of ours, for the log; who has logged them clears the list."""
+        self.states: Counter[State] = Counter(dict.fromkeys(State, 0))
+        """How many seats are in which state."""
         self._teller = Teller() if timelines else None
         self._tables: dict[str, _TableEntry] = {}
         self._resets: dict[int, tuple[Reset, ...]] = {}
@@ -230,6 +233,7 @@ class Shard:
         if actor is None:
             seat = Seat(event.table_id, event.seat, seq=self._seq_floor)
             actor = entry.seats[event.seat] = SeatActor(seat, arrival)
+            self.states[seat.state] += 1
         return [actor]
 
     def _policy(self, event: Event) -> Policy:
@@ -285,7 +289,7 @@ class Shard:
         act: Callable[[], Outcome],
     ) -> Outcome | None:
         """Have an actor take one step; on a fault of ours give its open turn up, and go on."""
-        outcome = None
+        outcome, before = None, actor.seat.state
         try:
             outcome = act()
         except Refusal:
@@ -304,6 +308,9 @@ class Shard:
                 self._changed_tables[actor.seat.table_id] = None
             if self._teller:
                 self._teller.tell(actor, cause, outcome, policy, self._interruptions)
+        if (now := actor.seat.state) is not before:
+            self.states[before] -= 1
+            self.states[now] += 1
         key = (actor.seat.table_id, actor.seat.number)
         self.deadlines.set(key, actor.seat.deadline)
         self.storms.see(key, actor.seat)
@@ -375,6 +382,7 @@ class Shard:
                 if heard < before and actor.seat.state not in OPEN:
                     self._seq_floor = max(self._seq_floor, actor.seat.seq)
                     del entry.seats[number]
+                    self.states[actor.seat.state] -= 1
                     self.storms.see((table_id, number), None)
                     self._changed_seats[table_id, number] = None
             if not entry.seats and entry.touched < before:
@@ -411,8 +419,10 @@ class Shard:
             for table_id, known in picture.tables.items()
             if known is not None
         }
+        self.states = Counter(dict.fromkeys(State, 0))
         for (table_id, number), seat in picture.seats.items():
             if seat is not None:
+                self.states[seat.value.state] += 1
                 actor = SeatActor(seat.value, seat.touched)
                 if self._teller:
                     # Who knew the seat before may have told no stories.

@@ -8,18 +8,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 from structlog.typing import FilteringBoundLogger
 
 from actors.broker.slots import is_addressed_right
 from actors.journal import Record
+from actors.observing.figures import UNREAD, Figures, Taken, Total
 from actors.shards.pictures import Picture
 from actors.shards.shard import Shard, Verdict, refused
 from actors.transport import Delivery, Message
 from actors.work import messages, ticks
 from actors.work.arrivals import Arrivals
 from actors.work.options import Options
-from statecharts.decisions import DecisionMade, Output
+from statecharts.decisions import ConnectionStorm, DecisionMade, Output, TurnUncovered
 from statecharts.digests import long
 from statecharts.events import Event, decode
 from statecharts.instants import from_seconds, to_rfc3339
@@ -39,11 +41,11 @@ class Intake:
         shard: Shard,
         options: Options,
         log: FilteringBoundLogger,
-        counts: Counter[str],
+        figures: Figures,
         restored: Record,
         now: int,
     ) -> None:
-        """Go on with what earlier owners have written; `counts` are deliveries by their verdict."""
+        """Go on with what earlier owners have written; what is committed is in the `figures`."""
         shard.restore(restored.changes)
         self.shard = shard
         self.arrivals = Arrivals(restored.changes.mark, now, broker_stamps=options.broker_stamps)
@@ -53,7 +55,8 @@ class Intake:
         """Deliveries under suspicion: how often they were tried without a verdict."""
         self.keep = max(options.prefetch, restored.keep)
         """How many keys are remembered: as many as can be delivered again."""
-        self._counts = counts
+        self._figures = figures
+        self._disbelieved = 0
         self._options = options
         self._log = log
         self._settle = from_seconds(options.settle_seconds)
@@ -61,6 +64,8 @@ class Intake:
         """The latest keys, oldest first."""
         self._group: list[str] = []
         self._decided: list[DecisionMade] = []
+        self._counted: list[tuple[Counter[Any], object]] = []
+        """What is to be counted when it is committed: else it might count twice."""
 
     def notice_interruption(self, arrival: int, now: int) -> list[Message]:
         """Move the deadlines of a time without ticks, before what has arrived after it is applied.
@@ -80,6 +85,7 @@ class Intake:
         elif arrival - since <= self._settle or arrival <= noticed:
             return []
         interruption = Interruption(since, max(arrival, now) + self._settle)
+        self._count(self._figures.totals, Total.INTERRUPTIONS)
         outputs = self.shard.interrupt(interruption, now)
         self._log.warning(
             "interrupted: deadlines from start on have moved to end",
@@ -95,11 +101,13 @@ class Intake:
             return []
         if ticks.is_tick(delivery):
             return self._tick(delivery, now, awaited)
+        if delivery.redelivered:
+            self._count(self._figures.totals, Total.REDELIVERIES)
         key = key_of(delivery)
         is_known = delivery.redelivered and key in self._known
         self._cover(key)
         if is_known:
-            self._counts["known"] += 1
+            self._count(self._figures.events, (UNREAD, Taken.KNOWN))
             self._pass_over(delivery, now)
             return []
         try:
@@ -142,11 +150,22 @@ class Intake:
         return covered
 
     def committed(self) -> None:
-        """What was taken is in the journal: log what was decided."""
+        """What was taken is in the journal: count it, and log what was decided."""
+        for counter, key in self._counted:
+            counter[key] += 1
+        self._counted.clear()
+        if self.arrivals.disbelieved > self._disbelieved:
+            self._figures.totals[Total.DISBELIEVED] += self.arrivals.disbelieved - self._disbelieved
+            self._disbelieved = self.arrivals.disbelieved
         for decision in self._decided:
-            self._counts["decisions"] += 1
+            of = decision.rule, decision.action, decision.policy.name
+            self._figures.decisions[of] += 1
+            self._figures.made.observe(decision.late_ms / 1000)
             self._log.info("decision", **_line(decision))
         self._decided.clear()
+
+    def _count(self, counter: Counter[Any], key: object) -> None:
+        self._counted.append((counter, key))
 
     def _cover(self, key: str) -> None:
         self._known.pop(key, None)
@@ -161,7 +180,7 @@ class Intake:
     def _tick(self, delivery: Delivery, now: int, awaited: ticks.Ticker) -> list[Message]:
         tick = ticks.read(delivery)
         if tick is None:
-            self._counts["unreadable ticks"] += 1
+            self._count(self._figures.totals, Total.UNREADABLE_TICKS)
             return []
         ours = awaited.is_back(tick)
         stamp = delivery.headers.get("timestamp_in_ms")
@@ -185,10 +204,10 @@ class Intake:
             return self._refused(delivery, refusal, now)
         if not is_addressed_right(delivery.routing_key, event.table_id):
             if not messages.was_moved(delivery):
-                self._counts["moved"] += 1
+                self._count(self._figures.events, (event.name, Taken.MOVED))
                 self._pass_over(delivery, now)
                 return [messages.moved(delivery, event.table_id)]
-            self._counts["astray"] += 1
+            self._count(self._figures.totals, Total.ASTRAY)
         return self._apply(delivery, event, now)
 
     def _apply(self, delivery: Delivery, event: Event, now: int) -> list[Message]:
@@ -198,8 +217,8 @@ class Intake:
         applied = self.shard.apply(event, arrival, now)
         told += self._told(applied.outputs)
         if applied.refusal is not None:
-            return [*told, *self._dead(delivery, applied.refusal, now)]
-        self._counts[applied.verdict] += 1
+            return [*told, *self._dead(delivery, applied.refusal, now, event.name)]
+        self._count(self._figures.events, (event.name, applied.verdict))
         if applied.verdict is Verdict.IGNORED:
             self._log.debug("ignored", type=event.name, id=event.id, reason=applied.reason)
         return told
@@ -214,8 +233,11 @@ class Intake:
         notice = refused(refusal, now, long(delivery.body.hex()))
         return [*self._told([notice]), *self._dead(delivery, refusal, now)]
 
-    def _dead(self, delivery: Delivery, refusal: Refusal, now: int) -> list[Message]:
-        self._counts[Verdict.REFUSED] += 1
+    def _dead(
+        self, delivery: Delivery, refusal: Refusal, now: int, name: str = UNREAD
+    ) -> list[Message]:
+        self._count(self._figures.events, (name, Verdict.REFUSED))
+        self._count(self._figures.refusals, refusal.code)
         self._log.warning(
             "refused",
             code=refusal.code,
@@ -230,10 +252,16 @@ class Intake:
     def _told(self, outputs: list[Output]) -> list[Message]:
         """Return the messages that publish what is told."""
         for fault in self.shard.faults:
-            self._counts["faults"] += 1
+            self._count(self._figures.totals, Total.FAULTS)
             self._log.error("a fault of ours; the seat is as it was", exc_info=fault)
         self.shard.faults.clear()
-        self._decided.extend(output for output in outputs if isinstance(output, DecisionMade))
+        for output in outputs:
+            if isinstance(output, DecisionMade):
+                self._decided.append(output)
+            elif isinstance(output, ConnectionStorm):
+                self._count(self._figures.totals, Total.STORMS)
+            elif isinstance(output, TurnUncovered):
+                self._count(self._figures.uncovered, output.reason)
         return [
             messages.of_output(output)
             for output in outputs

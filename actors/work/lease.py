@@ -9,16 +9,17 @@ here or elsewhere, begins from the journal.
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, deque
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from structlog.typing import FilteringBoundLogger
 
 from actors.clock import Clock
-from actors.journal import Journal, LeaseLost, Owner, Record
+from actors.journal import Journal, LeaseLost, Loss, Owner, Record
 from actors.journal.collector import collector
+from actors.observing.figures import Figures, Total
 from actors.shards.shard import Shard
 from actors.stories.audit import audit_messages
 from actors.transport import Connection, ConnectionLost, Consumer, Delivery, Message, Published
@@ -29,6 +30,7 @@ from actors.work.outbox import Outbox
 from actors.work.tasks import only
 from actors.work.ticks import Ticker, is_probe, is_tick
 from statecharts.instants import from_seconds
+from statecharts.lines import State
 
 MAX_TRIES = 5
 """What was tried alone in so many leases, each of which ended before its verdict, is parked."""
@@ -48,7 +50,7 @@ class Work:
     clock: Clock
     options: Options
     log: FilteringBoundLogger
-    counts: Counter[str]
+    figures: Figures
     name: str
     """The worker's."""
     trying: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -74,7 +76,8 @@ class Watch:
         if self._connection.is_blocked:
             self._last = now
         if now - self._last > self._seconds:
-            raise LeaseLost(f"nothing was committed for {now - self._last:.1f} s")
+            told = f"nothing was committed for {now - self._last:.1f} s"
+            raise LeaseLost(Loss.NO_COMMITS, told)
 
     async def keep(self) -> None:
         """Check again and again."""
@@ -103,6 +106,7 @@ class Lease:
         self._mailbox = mailbox
         self._woken = woken
         self._ticks: set[asyncio.Task[Published]] = set()
+        self._has_begun = False
         self._taken = 0
         """Deliveries taken since the newest tick was sent, ticks aside."""
 
@@ -115,9 +119,12 @@ class Lease:
         confirmed, and consumes.  `test`: see `Journal.open`.  Raises LeaseLost, JournalError,
         ConnectionLost.
         """
+        loop = asyncio.get_running_loop()
+        began = loop.time()
         restored = await self._journal.open(self._work.in_force.policies, test=test)
         with collector.rests():
             self._begin(restored)
+        self._work.figures.restores.observe(loop.time() - began)
         try:
             async with asyncio.TaskGroup() as tasks:
                 beside = [
@@ -134,17 +141,28 @@ class Lease:
         except BaseExceptionGroup as several:
             raise only(several, (LeaseLost, ConnectionLost)) from None
 
+    @property
+    def seats(self) -> Mapping[State, int]:
+        """How many seats there are, by state; none before `hold` has read the journal."""
+        return self._intake.shard.states if self._has_begun else {}
+
+    @property
+    def unsent(self) -> int:
+        """How many messages are not confirmed yet; 0 before `hold` has read the journal."""
+        return len(self._outbox) if self._has_begun else 0
+
     def _begin(self, restored: Record) -> None:
         work = self._work
         options, clock = work.options, work.clock
         lag = from_seconds(options.max_clock_lag)
         shard = Shard(work.in_force.policies, max_clock_lag=lag, timelines=True)
-        self._intake = Intake(shard, options, work.log, work.counts, restored, clock.now())
-        self._outbox = Outbox(work.log)
+        self._intake = Intake(shard, options, work.log, work.figures, restored, clock.now())
+        self._outbox = Outbox(work.log, work.figures, clock)
         self._outbox.restore(restored.outbox, restored.sent_through)
         self._watch = Watch(work.connection, options.lease_seconds)
         self._ticker = Ticker(f"{work.name}-{self._journal.epoch}")
         self._owner = Owner(work.name, clock.now())
+        self._has_begun = True
 
     async def _loop(
         self, tasks: asyncio.TaskGroup, release: asyncio.Event, is_live: Callable[[], None]
@@ -209,6 +227,7 @@ class Lease:
                 messages.extend(self._intake.take(delivery, now, self._ticker))
         if messages or not all(map(is_probe, group)):
             await self._commit(messages)
+            self._work.figures.groups.observe(len(group))
         self._taken += sum(not is_tick(delivery) for delivery in group)
         if (last := group[-1].tag) > 1:
             self._watch.check()
@@ -248,8 +267,12 @@ class Lease:
             dict(intake.trying),
             self._owner,
         )
-        await self._journal.commit(self._journal.with_oldest(record, intake.shard.entries))
+        loop, figures = asyncio.get_running_loop(), self._work.figures
+        began = loop.time()
+        size = await self._journal.commit(self._journal.with_oldest(record, intake.shard.entries))
         self._watch.committed()
+        figures.commits.observe(loop.time() - began)
+        figures.totals[Total.JOURNAL_BYTES] += size
         intake.committed()
         self._outbox.committed()
 
@@ -288,7 +311,7 @@ class Lease:
                 await asyncio.sleep(AGAIN_SECONDS)
 
     async def _end_with_journal(self) -> None:
-        raise LeaseLost(await asyncio.shield(self._journal.lost))
+        raise LeaseLost(*await asyncio.shield(self._journal.lost))
 
     async def _wake_on(self, release: asyncio.Event) -> None:
         await release.wait()

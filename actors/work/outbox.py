@@ -8,15 +8,19 @@ who drops ids that he has seen sees it once.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, takewhile
 
 from structlog.typing import FilteringBoundLogger
 
 from actors.broker.topology import AUDIT, DECISIONS
+from actors.clock import Clock
 from actors.journal import Outgoing
+from actors.observing.figures import Figures, Total
 from actors.transport import Connection, Message, Published
 from statecharts.decisions import DecisionMade
+from statecharts.instants import SECOND, from_rfc3339
 
 FIRST_RETRY = 0.2
 MAX_RETRY = 5.0
@@ -35,9 +39,11 @@ OUTPUTS = "seatwarden.outputs"
 class Outbox:
     """The unconfirmed messages of one shard, in order of their numbers."""
 
-    def __init__(self, log: FilteringBoundLogger) -> None:
+    def __init__(self, log: FilteringBoundLogger, figures: Figures, clock: Clock) -> None:
         """Begin empty."""
         self._log = log
+        self._figures = figures
+        self._clock = clock
         self._last = 0
         self._committed = 0
         self._unsent: dict[int, Message] = {}
@@ -48,8 +54,10 @@ class Outbox:
         self._is_refused = asyncio.Event()
         self._to_send = asyncio.Event()
         self._answered = asyncio.Condition()
-        self.unrouted = 0
-        """Decisions that no queue has taken."""
+
+    def __len__(self) -> int:
+        """The number of messages that are not confirmed yet."""
+        return len(self._unsent)
 
     def restore(self, entries: Iterable[Outgoing], sent_through: int) -> None:
         """Take over what an earlier owner of the shard had not got confirmed."""
@@ -128,7 +136,7 @@ class Outbox:
         messages = [self._unsent[number] for number in direct]
         copies = _copies(self._unsent[number] for number in outputs)
         told = await asyncio.gather(
-            *(connection.publish(message) for message in (*messages, *copies)),
+            *(self._published(connection, message) for message in (*messages, *copies)),
             return_exceptions=True,
         )
         answers = [_answer(one) for one in told]
@@ -148,6 +156,19 @@ class Outbox:
         async with self._answered:
             self._answered.notify_all()
 
+    async def _published(self, connection: Connection, message: Message) -> Published:
+        """Publish one message, and see how long that takes."""
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        answer = await connection.publish(message)
+        if answer is Published.CONFIRMED:
+            self._figures.confirms.observe(loop.time() - began)
+            if message.exchange == DECISIONS and message.routing_key.startswith(_A_DECISION):
+                # The message itself says when it was due, whoever has made it.
+                due = from_rfc3339(json.loads(message.body)["time"])
+                self._figures.confirmed.observe((self._clock.now() - due) / SECOND)
+        return answer
+
     def _sendable(self) -> Iterator[int]:
         committed = takewhile(lambda number: number <= self._committed, self._unsent)
         return (number for number in committed if number not in self._refused)
@@ -160,7 +181,7 @@ class Outbox:
         """
         if answer is Published.RETURNED and message.exchange:
             if message.routing_key.startswith(_A_DECISION):
-                self.unrouted += 1
+                self._figures.totals[Total.UNROUTED] += 1
                 self._log.error(
                     "no queue takes our decisions: bind one to the exchange",
                     exchange=DECISIONS,
@@ -178,6 +199,7 @@ class Outbox:
             self._log.warning("a message of ours is not taken", key=key, by=where)
         if tries >= MAX_TRIES or len(self._refused) > MAX_REFUSED:
             self._log.error("a message given up: it is not taken", key=key, by=where)
+            self._figures.totals[Total.GIVEN_UP] += 1
             self._forget(number)
 
     def _forget(self, number: int) -> None:

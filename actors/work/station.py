@@ -9,17 +9,19 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from enum import StrEnum
 from uuid import uuid4
 
 from actors.broker.closing import close
 from actors.journal import Journal, JournalError, LeaseLost
+from actors.observing.figures import Reason
 from actors.transport import ConnectionLost, Consumer, Delivery, Published, TransportError
 from actors.work.lease import Lease, Work
+from actors.work.readiness import WELL, Standing, Trouble
 from actors.work.tasks import pause_for
 from actors.work.ticks import probe
+from statecharts.lines import State
 
 PROBE_EVERY = 10.0
 """Seconds between the probes of who stands by, should a wake-up have gone astray."""
@@ -28,16 +30,6 @@ SERVED_WITHIN = 0.3
 AGAIN_AFTER_LOSS = 0.5
 AGAIN_AFTER_FAULT = 5.0
 """Seconds for which a shard that we cannot serve is left to others."""
-
-
-class Standing(StrEnum):
-    """How a worker stands to a shard."""
-
-    AWAY = "away"
-    STANDING_BY = "standing by"
-    TAKING_OVER = "taking over"
-    LIVE = "live"
-    FAILING = "failing"
 
 
 class Station:
@@ -49,6 +41,8 @@ class Station:
         """`changed` is called whenever `standing` has changed."""
         self.shard = shard
         self.standing = Standing.AWAY
+        self.since = work.clock.now()
+        """When it came to that, in microseconds since 1970."""
         self.fault = ""
         """Why it is failing."""
         self._log = work.log.bind(shard=shard)
@@ -59,11 +53,36 @@ class Station:
         self._release = asyncio.Event()
         self._lacked_commits = False
         self._cannot_read = False
+        self._mailbox: deque[Delivery] = deque()
+        self._lease: Lease | None = None
 
     @property
     def is_owner(self) -> bool:
         """Whether the shard is ours, or about to be."""
         return self.standing in {Standing.TAKING_OVER, Standing.LIVE}
+
+    @property
+    def trouble(self) -> Trouble | None:
+        """Why the worker is not ready, as far as it is this shard's affair."""
+        if self.standing in WELL:
+            return None
+        fault = self.fault if self.standing is Standing.FAILING else ""
+        return Trouble(self.shard, self.standing, self.since, fault)
+
+    @property
+    def seats(self) -> Mapping[State, int]:
+        """How many seats of the shard we hold, by state."""
+        return self._lease.seats if self._lease else {}
+
+    @property
+    def unsent(self) -> int:
+        """How many of the shard's messages are not confirmed yet."""
+        return self._lease.unsent if self._lease else 0
+
+    async def backlog(self) -> int:
+        """How many messages wait in the shard's queue, or here; raises TransportError."""
+        survey = await self._work.connection.survey(self._queue)
+        return (survey.messages if survey else 0) + len(self._mailbox)
 
     def release(self) -> None:
         """Hand the shard over, to stand by at the end of the line."""
@@ -83,7 +102,7 @@ class Station:
 
     async def _stand(self) -> float:
         """Stand in line once; returns how long to stay away from it then."""
-        mailbox: deque[Delivery] = deque()
+        mailbox = self._mailbox = deque[Delivery]()
         woken = asyncio.Event()
 
         def put(delivery: Delivery) -> None:
@@ -117,24 +136,31 @@ class Station:
         self._stands(Standing.TAKING_OVER)
         work = self._work
         journal = Journal(work.connection, self._journal, uuid4().hex, work.options.lease_seconds)
-        lease = Lease(work, self._queue, journal, consumer, mailbox, woken)
+        losses = work.figures.losses
+        self._lease = Lease(work, self._queue, journal, consumer, mailbox, woken)
         try:
-            await lease.hold(self._release, self._is_live, test=self._lacked_commits)
+            await self._lease.hold(self._release, self._is_live, test=self._lacked_commits)
         except LeaseLost as lost:
             self._lacked_commits = True
+            losses[lost.loss] += 1
             self._log.warning("lease lost", reason=str(lost))
             return AGAIN_AFTER_LOSS * random.uniform(0.5, 1)  # noqa: S311 - no secret
         except JournalError as error:
             self._cannot_read = True
+            losses[Reason.JOURNAL] += 1
             return self._fails(str(error))
-        except ConnectionLost:
+        except (ConnectionLost, asyncio.CancelledError):  # the worker cancels what it has lost
+            losses[Reason.CONNECTION] += 1
             raise
         except TransportError as error:
+            losses[Reason.BROKER] += 1
             return self._fails(str(error))
         except Exception as error:  # noqa: BLE001 - a fault of ours costs this shard's lease alone
             self._log.error("a fault of ours ended the lease", exc_info=error)
+            losses[Reason.FAULT] += 1
             return self._fails("a fault of ours; the log has it")
         finally:
+            self._lease = None
             await journal.close()
         self._log.info("handed over")
         return 0
@@ -155,6 +181,8 @@ class Station:
     def _stands(self, standing: Standing) -> None:
         """Take note; who cannot read a journal is failing until he can, standing by or not."""
         if not self._cannot_read or standing in {Standing.LIVE, Standing.FAILING}:
+            if standing is not self.standing:
+                self.since = self._work.clock.now()
             self.standing = standing
             self._changed()
 

@@ -12,6 +12,7 @@ from actors.broker import layout
 from actors.broker.layout import LayoutError
 from actors.broker.streams import StreamMissing
 from actors.clock import Clock
+from actors.observing.figures import Figures
 from actors.transport import (
     Connection,
     ConnectionLost,
@@ -23,7 +24,8 @@ from actors.work.census import Census
 from actors.work.in_force import InForce
 from actors.work.lease import Work
 from actors.work.options import Options
-from actors.work.station import Standing, Station
+from actors.work.readiness import WELL, Readiness, Standing, of_shards
+from actors.work.station import Station
 from actors.work.tasks import only, pause_for
 from statecharts.policy import Policies
 
@@ -54,8 +56,8 @@ class Worker:
         self.ready = ready or asyncio.Event()
         """Set while it stands in line for every shard, and each that it owns is live: it consumes,
         and is confirmed to."""
-        self.counts: Counter[str] = Counter()
-        """Deliveries by what became of them."""
+        self.figures = Figures()
+        """Of all that it has done."""
         self.stations: list[Station] = []
         self._transport = transport
         self._in_force = InForce(policies)
@@ -63,11 +65,13 @@ class Worker:
         self._options = options
         self._log = log
         self._name = name
+        self._since = clock.now()
+        """When it became ready, or stopped being so."""
         self._idle_since: float | None = None
         """When it stopped being ready, by the loop's clock."""
         self._connection: Connection | None = None
         self._is_blocked = False
-        self._fault = "not ready"
+        self._fault = "it has not begun to work yet"
         """Why, as far as that is known."""
         self._delay = 0.0
         """How long to wait before the next try: not at all before the first."""
@@ -122,7 +126,7 @@ class Worker:
                 shards=found.shards, setting=options.shards,
             )  # fmt: skip
         work = Work(
-            connection, self._in_force, self._clock, options, self._log, self.counts, self._name
+            connection, self._in_force, self._clock, options, self._log, self.figures, self._name
         )
         self.stations = [
             Station(work, shard, found.queue(shard), found.journal(shard), self._see_whether_ready)
@@ -149,19 +153,52 @@ class Worker:
         """Say whether it owns so many shards, and all are live."""
         return sum(one.standing is Standing.LIVE for one in self.stations) == shards
 
+    # -- What is told
+
+    @property
+    def counts(self) -> Counter[str]:
+        """Deliveries by what became of them."""
+        return self.figures.summary()
+
+    @property
+    def readiness(self) -> Readiness:
+        """Whether it is ready, and if not, why."""
+        if self.ready.is_set():
+            return Readiness(self._since, "")
+        found = (station.trouble for station in self.stations)
+        troubles = tuple(trouble for trouble in found if trouble is not None)
+        reason = self._fault if self._is_blocked or not troubles else of_shards(troubles)
+        return Readiness(self._since, reason, troubles)
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is a connection to the broker."""
+        return self._connection is not None
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether the broker takes no messages, as of a second ago."""
+        return self._is_blocked
+
+    async def backlogs(self) -> dict[int, int]:
+        """How many messages wait for each shard that is ours; raises TransportError."""
+        return {one.shard: await one.backlog() for one in self.stations if one.is_owner}
+
     # -- Readiness
 
     def _see_whether_ready(self) -> None:
         standings = {station.standing for station in self.stations}
-        is_well = standings <= {Standing.STANDING_BY, Standing.LIVE} and not self._is_blocked
+        is_well = standings <= WELL and not self._is_blocked
         if standings and is_well:
             if not self.ready.is_set():
                 self._log.info("ready")
+                self._since = self._clock.now()
             self.ready.set()
             self._idle_since, self._delay = None, 0.0
         elif self._idle_since is None:
             self._log.info("not ready")
             self.ready.clear()
+            self._since = self._clock.now()
             self._idle_since = asyncio.get_running_loop().time()
 
     async def _give_up_some_time(self) -> None:

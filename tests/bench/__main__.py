@@ -10,12 +10,12 @@ import os
 import platform
 import sys
 
-from tests.bench import decoding, memory, simulation, steps
+from tests.bench import decoding, figures, memory, simulation, steps
 
 sys.stdout.write(
     f"{platform.python_implementation()} {platform.python_version()}, {platform.machine()},"
     f" {os.cpu_count()} processors\n"
 )
-for part in (steps, memory, decoding, simulation):
+for part in (steps, memory, decoding, figures, simulation):
     sys.stdout.write(f"\n{part.measure()}")
     sys.stdout.flush()

@@ -72,6 +72,7 @@ POLICIES = tuple(
         {
             "budget": {"seconds": 30, "per": "table"},
             "grace_counts_from": "loss",
+            "buffer_seconds": 0,
             "grace_uses_per_turn": 1,
             "free_check": "after_grace",
             "all_in_protection": {"uses": 2, "not_for_reasons": ["kicked"]},

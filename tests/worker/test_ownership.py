@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 
 import pytest
 import structlog
@@ -12,6 +11,7 @@ from actors import policies
 from actors.broker.topology import EVENTS, Layout
 from actors.journal.records import RECORD, Record
 from actors.memory import MemoryTransport
+from actors.observing.figures import Figures
 from actors.shards.pictures import Picture
 from actors.shards.shard import Shard
 from actors.transport import Delivery, Message
@@ -20,7 +20,7 @@ from actors.work.census import ROUNDS
 from actors.work.intake import Intake
 from actors.work.lease import MAX_TRIES
 from actors.work.options import Options
-from actors.work.station import Standing
+from actors.work.readiness import Standing
 from actors.work.worker import GivenUp, Worker
 from statecharts.events import decode
 from tests.worker.house import JOURNAL, House, a_house, settle
@@ -168,7 +168,7 @@ async def test_many_deaths_over_the_same_messages_cost_none_of_them() -> None:
 def test_a_message_that_stands_in_the_queue_twice_is_tried_once_by_an_owner() -> None:
     log = structlog.wrap_logger(structlog.ReturnLogger())
     empty = Record(Picture({}, {}))
-    taken = Intake(Shard(policies.bundled()), Options(), log, Counter(), empty, 0)
+    taken = Intake(Shard(policies.bundled()), Options(), log, Figures(), empty, 0)
     twice = [Delivery(tag, EVENTS, "55.t1", b"the same") for tag in (1, 2)]
     taken.try_(twice)
     assert taken.tries(twice[0]) == taken.tries(twice[1]) == 1

@@ -1,0 +1,1 @@
+"""What a worker counts of itself, without knowing who asks."""
