@@ -208,14 +208,32 @@ def _histories(crowd: Crowd, journals: Journals, *, stamps: bool) -> Mapping[str
     for table, told in tables.items():
         shard = journals.layout.shard_of(table)
         until = places[shard].get(decided.get(table, ""), FOR_EVER)
-        histories[table] = _History(
-            told,
+        came = (
             [(one.stamp_in_ms or 0) * 1000 for one, _ in told]
             if stamps
-            else _journaled(table, told, arrivals[shard]),
+            else _journaled(table, told, arrivals[shard])
+        )
+        kept = [*_first_and_last(told)]
+        histories[table] = _History(
+            [told[place] for place in kept],
+            [came[place] for place in kept],
             [one for one in interruptions[shard] if one.place <= until],
         )
     return histories
+
+
+def _first_and_last(told: Sequence[tuple[Heard, Event]]) -> Iterator[int]:
+    """Yield the places of all but the copies between the first and the last of the same bytes.
+
+    While a queue has no leader an event is published again and again; once it is taken, the rest
+    is nothing new.
+    """
+    bodies = [heard.body for heard, _ in told]
+    first = {body: place for place, body in reversed([*enumerate(bodies)])}
+    last = {body: place for place, body in enumerate(bodies)}
+    for place, body in enumerate(bodies):
+        if place in (first[body], last[body]):
+            yield place
 
 
 def _journaled(
