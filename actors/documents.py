@@ -59,8 +59,9 @@ class Document(NamedTuple):
 
 def load(text: str) -> Document:
     """Read a text; raises DocumentError."""
-    loader = yaml.SafeLoader(text)
+    loader = None
     try:
+        loader = yaml.SafeLoader(text)
         root = loader.get_single_node()
         return Document(None if root is None else loader.construct_document(root), root)
     except yaml.YAMLError as error:
@@ -73,7 +74,8 @@ def load(text: str) -> Document:
         # A value that is not what its form or its tag says, such as the date 2026-02-31.
         raise DocumentError(1, f"not YAML that can be read: {error}") from None
     finally:
-        loader.dispose()
+        if loader is not None:
+            loader.dispose()
 
 
 def _given_twice(node: yaml.Node, seen: frozenset[int]) -> Iterator[Wrong]:
