@@ -126,7 +126,7 @@ def call(*arguments: str) -> Result:
 
 def test_the_demo_ends_with_decisions_of_every_rule_and_none_that_differs(tmp_path: Path) -> None:
     file = tmp_path / "events"
-    result = call("--speed", "3000", "--record", str(file))
+    result = call("--speed", "1000", "--record", str(file))
     assert result.exit_code == 0, result.output
     assert "0 differ from what `seatwarden simulate` decides" in result.output
     for rule in given(KNOWN.default):
