@@ -149,7 +149,12 @@ def _limits(chance: random.Random) -> dict[str, Any]:
         "storm": {"at_least_players": 2, "hold_seconds": chance.choice((0, 4)), "share": 0.4},
         "covers_draws": True,
     }
-    return {key: value for key, value in limits.items() if chance.random() < 0.3}
+    drawn = {key: value for key, value in limits.items() if chance.random() < 0.3}
+    if "grace_counts_from" in drawn:  # it runs before a buffer could begin
+        drawn |= {"buffer_seconds": 0, "buffer_for": "everyone"}
+    if "budget" in drawn:
+        drawn["min_seconds_after_return"] = 0
+    return drawn
 
 
 def _faults(
