@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 def only(
@@ -23,3 +27,18 @@ async def pause_for(seconds: float, stop: asyncio.Event) -> None:
             await stop.wait()
     except TimeoutError:
         return
+
+
+async def unless_stopped(work: Coroutine[Any, Any, T], stop: asyncio.Event) -> T | None:
+    """Return what comes of some work; None if told to stop first, and then it has been cancelled.
+
+    Raises what it raises.
+    """
+    task, stopped = asyncio.ensure_future(work), asyncio.ensure_future(stop.wait())
+    try:
+        await asyncio.wait((task, stopped), return_when=asyncio.FIRST_COMPLETED)
+        return await task if task.done() else None
+    finally:
+        stopped.cancel()
+        task.cancel()
+        await asyncio.wait((task, stopped))

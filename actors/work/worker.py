@@ -26,7 +26,7 @@ from actors.work.lease import Work
 from actors.work.options import Options
 from actors.work.readiness import WELL, Readiness, Standing, of_shards
 from actors.work.station import Station
-from actors.work.tasks import only, pause_for
+from actors.work.tasks import only, pause_for, unless_stopped
 from statecharts.policy import Policies
 
 FIRST_DELAY = 0.1
@@ -117,9 +117,12 @@ class Worker:
 
     async def _work(self, connection: Connection, stop: asyncio.Event) -> None:
         options = self._options
-        found = await layout.find_or_begin(
+        begin = layout.find_or_begin(
             connection, options.shards, options.audit_days, self._clock.now()
         )
+        found = await unless_stopped(begin, stop)
+        if found is None:
+            return  # nothing is owned yet, and who begins later goes on from what there is
         if found.shards != options.shards:
             self._log.warning(
                 "the broker's layout counts, not the setting; `seatwarden reshard` changes it",

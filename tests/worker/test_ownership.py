@@ -195,6 +195,21 @@ async def test_a_worker_that_the_broker_blocks_is_not_ready_and_its_stop_has_an_
         house.forget()
 
 
+async def test_a_worker_told_to_stop_before_it_has_begun_ends_in_good_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("actors.work.worker.STOP_SECONDS", 0.2)
+    house = House()
+    house.broker.hold_confirms()  # the layout is not confirmed, so it cannot begin
+    stop = asyncio.Event()
+    running = asyncio.create_task(house.worker.run(stop))
+    await asyncio.sleep(0.1)
+    assert house.worker.is_connected
+    assert not house.worker.stations
+    stop.set()
+    await running
+
+
 async def test_a_busy_shard_shows_no_silence_and_its_own_slowness_is_no_interruption() -> None:
     async with a_house(stamps=True) as house:
         await house.pass_time(1)
